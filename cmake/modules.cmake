@@ -1,0 +1,28 @@
+# How a module is declared. A module is the folder of the same name; the modules it may use are stated here and
+# checked against its includes by tests/architecture.
+
+add_library(tutti_flags INTERFACE)
+target_compile_options(tutti_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Werror)
+if(TUTTI_SANITIZE)
+  target_compile_options(tutti_flags INTERFACE -fsanitize=${TUTTI_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  target_link_options(tutti_flags INTERFACE -fsanitize=${TUTTI_SANITIZE})
+endif()
+
+# tutti_module(backends/cpu USES backends/strand)
+function(tutti_module folder)
+  cmake_parse_arguments(module "" "" "USES" ${ARGN})
+  string(REPLACE "/" "_" name ${folder})
+  file(GLOB sources CONFIGURE_DEPENDS ${folder}/*.cc)
+  if(NOT sources)
+    add_library(tutti_${name} INTERFACE)
+    return()
+  endif()
+  add_library(tutti_${name} OBJECT ${sources})
+  target_include_directories(tutti_${name} PUBLIC ${PROJECT_SOURCE_DIR}/src)
+  target_link_libraries(tutti_${name} PRIVATE tutti_flags)
+  foreach(used IN LISTS module_USES)
+    string(REPLACE "/" "_" used ${used})
+    target_link_libraries(tutti_${name} PUBLIC tutti_${used})
+  endforeach()
+  set_property(GLOBAL APPEND PROPERTY TUTTI_MODULES tutti_${name})
+endfunction()

@@ -1,0 +1,31 @@
+// Time: a precise monotonic clock for measuring, a coarse one for stamps on hot paths.
+#pragma once
+
+#include <ctime>
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+
+namespace tutti {
+
+using Nanoseconds = std::int64_t;
+using Clock = std::chrono::steady_clock;
+using Deadline = std::optional<Clock::time_point>;
+
+inline Nanoseconds now() noexcept { return Clock::now().time_since_epoch().count(); }
+
+// A few nanoseconds to read, a few milliseconds of resolution.
+inline Nanoseconds coarse_now() noexcept {
+  timespec t{};
+  clock_gettime(CLOCK_MONOTONIC_COARSE, &t);
+  return static_cast<Nanoseconds>(t.tv_sec) * 1'000'000'000 + t.tv_nsec;
+}
+
+// A wait without a timeout has no deadline.
+inline Deadline deadline_after(std::optional<std::chrono::nanoseconds> timeout) {
+  if (!timeout) return std::nullopt;
+  return Clock::now() + *timeout;
+}
+
+}  // namespace tutti

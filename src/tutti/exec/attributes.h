@@ -1,0 +1,28 @@
+// The attribute structs of the built-in ops, shared by the functions that fill them and the kernels that read them.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "tutti/tensor/shape.h"
+
+namespace tutti {
+
+struct UniformAttributes {
+  std::uint64_t key = 0;      // Philox key
+  std::uint64_t counter = 0;  // position of the first element
+  double low = 0;
+  double high = 1;
+};
+
+// Axes of the input that are summed over, as a bit mask; the output keeps the others in order (a summed axis that is
+// kept with size 1 has already been dropped from the output operand).
+struct SumAttributes {
+  std::uint32_t axes = 0;
+};
+
+struct TakeAttributes {
+  std::int32_t axis = 0;
+};
+
+}  // namespace tutti

@@ -1,0 +1,56 @@
+#include "tutti/hal/failure.h"
+
+#include <mutex>
+#include <utility>
+
+#include "tutti/base/error.h"
+#include "tutti/base/text.h"
+
+namespace tutti {
+
+namespace {
+
+// Failures are rare: one lock serves every cell, so that a reader never meets a failure being let go.
+std::mutex& cells_mutex() {
+  static std::mutex& instance = *new std::mutex;
+  return instance;
+}
+
+}  // namespace
+
+std::string Failure::to_string() const { return text(reason, " (op ", op, " on ", device, ", called at ", site.to_string(), ")"); }
+
+void Failure::raise() const {
+  switch (kind) {
+    case FailureKind::copy: throw CopyFailed(to_string(), site);
+    case FailureKind::device_lost: throw DeviceLost(to_string(), site);
+    case FailureKind::cancelled: throw Cancelled(to_string(), site);
+    case FailureKind::kernel: break;
+  }
+  throw KernelFailed(to_string(), site);
+}
+
+void FailureCell::set(FailureRef failure) noexcept {
+  FailureRef* fresh = failure ? new FailureRef(std::move(failure)) : nullptr;
+  const std::lock_guard lock(cells_mutex());
+  delete held_.exchange(fresh, std::memory_order_acq_rel);
+}
+
+FailureRef FailureCell::get_held() const noexcept {
+  const std::lock_guard lock(cells_mutex());
+  const FailureRef* held = held_.load(std::memory_order_acquire);
+  return held != nullptr ? *held : nullptr;
+}
+
+FailureRef failure_from(std::exception_ptr thrown, FailureKind kind, const char* op, const std::string& device, Site site) {
+  std::string reason = "an exception that is not a std::exception was thrown";
+  try {
+    std::rethrow_exception(std::move(thrown));
+  } catch (const std::exception& e) {
+    reason = e.what();
+  } catch (...) {  // the reason above says all there is to know
+  }
+  return std::make_shared<const Failure>(Failure{kind, std::move(reason), op, device, site});
+}
+
+}  // namespace tutti

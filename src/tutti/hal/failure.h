@@ -1,0 +1,54 @@
+// What went wrong with work in flight, with its origin; it travels with the value it spoiled.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <string>
+
+#include "tutti/base/site.h"
+
+namespace tutti {
+
+enum class FailureKind : std::uint8_t { kernel, copy, device_lost, cancelled };
+
+struct Failure {
+  FailureKind kind = FailureKind::kernel;
+  std::string reason;  // "index 7 is out of range ..."
+  std::string op;
+  std::string device;
+  Site site;           // the call that made the failing op
+
+  // Throws the matching AsyncError: the reason, then op, device and site of the origin.
+  [[noreturn]] void raise() const;
+  [[nodiscard]] std::string to_string() const;
+};
+
+using FailureRef = std::shared_ptr<const Failure>;
+
+// The failure of a piece of memory, ordered like its contents: work sets it when it writes, work and the host look
+// at it when they read. The usual case, no failure, is one load.
+class FailureCell {
+ public:
+  FailureCell() = default;
+  FailureCell(const FailureCell&) = delete;
+  FailureCell& operator=(const FailureCell&) = delete;
+  ~FailureCell() { clear(); }
+
+  [[nodiscard]] bool is_set() const noexcept { return held_.load(std::memory_order_acquire) != nullptr; }
+  [[nodiscard]] FailureRef get() const noexcept { return is_set() ? get_held() : nullptr; }
+  void set(FailureRef failure) noexcept;
+  void clear() noexcept {
+    if (is_set()) set(nullptr);
+  }
+
+ private:
+  [[nodiscard]] FailureRef get_held() const noexcept;
+  std::atomic<FailureRef*> held_{nullptr};
+};
+
+// The failure that describes an exception thrown by work.
+FailureRef failure_from(std::exception_ptr thrown, FailureKind kind, const char* op, const std::string& device, Site site);
+
+}  // namespace tutti

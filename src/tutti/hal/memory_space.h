@@ -1,0 +1,35 @@
+// The addresses of one logical device: a reserved range in which memory is mapped and unmapped in granules.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace tutti {
+
+class MemorySpace {
+ public:
+  MemorySpace() = default;
+  MemorySpace(const MemorySpace&) = delete;
+  MemorySpace& operator=(const MemorySpace&) = delete;
+  virtual ~MemorySpace() = default;
+
+  [[nodiscard]] virtual std::byte* base() const noexcept = 0;
+  // Size of the reserved range: larger than the capacity, so holes left by trimming do not matter.
+  [[nodiscard]] virtual std::size_t range() const noexcept = 0;
+  // Offsets and sizes passed to map and unmap are multiples of this.
+  [[nodiscard]] virtual std::size_t granule() const noexcept = 0;
+  // Bytes the device can back with real memory.
+  [[nodiscard]] virtual std::size_t capacity() const noexcept = 0;
+
+  // Empty: mapped. Otherwise the reason why the device refused. May block: call through the door.
+  [[nodiscard]] virtual std::string map(std::size_t offset, std::size_t bytes) = 0;
+  virtual void unmap(std::size_t offset, std::size_t bytes) noexcept = 0;
+
+  // Added to an address of this space it gives the address a kernel of this device uses. Zero where they are the same.
+  [[nodiscard]] virtual std::ptrdiff_t kernel_offset() const noexcept = 0;
+  // True where the host may touch the addresses themselves.
+  [[nodiscard]] virtual bool is_host_visible() const noexcept = 0;
+};
+
+}  // namespace tutti

@@ -1,0 +1,27 @@
+#include "tutti/hal/stream.h"
+
+#include <utility>
+
+namespace tutti {
+
+namespace {
+// A loop that fails a million times and is never synced keeps the first failures: those are the origins.
+constexpr std::size_t most_kept_failures = 64;
+}  // namespace
+
+Stream::Stream(Device& device, StreamOptions options)
+    : device_(device), options_(options), id_(open_timeline(*this)), timeline_(timeline(id_)) {}
+
+Stream::~Stream() { retire_timeline(id_); }
+
+std::vector<FailureRef> Stream::take_failures() {
+  const std::lock_guard lock(failures_mutex_);
+  return std::exchange(failures_, {});
+}
+
+void Stream::report(FailureRef failure) {
+  const std::lock_guard lock(failures_mutex_);
+  if (failures_.size() < most_kept_failures) failures_.push_back(std::move(failure));
+}
+
+}  // namespace tutti

@@ -1,0 +1,88 @@
+// A queue of work on one device, run in order: the interface every backend implements.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "tutti/base/clock.h"
+#include "tutti/hal/known_order.h"
+#include "tutti/hal/point.h"
+#include "tutti/hal/timeline.h"
+#include "tutti/hal/work.h"
+
+namespace tutti {
+
+class Device;
+
+struct StreamOptions {
+  int priority = 0;                                       // higher runs first where the device must choose
+  std::uint64_t most_ops = 512;                           // bounded run-ahead, in ops
+  std::uint64_t most_bytes = std::uint64_t{4} << 30U;     // and in bytes
+};
+
+// Work that has not finished, for messages.
+struct PendingWork {
+  std::string op;
+  Site site;
+  TimelinePoint point;
+  Nanoseconds since = 0;  // when it was submitted (coarse clock)
+  bool running = false;
+};
+
+class Stream {
+ public:
+  static constexpr std::size_t most_payload_bytes = 768;
+
+  Stream(Device& device, StreamOptions options);
+  Stream(const Stream&) = delete;
+  Stream& operator=(const Stream&) = delete;
+  virtual ~Stream();
+
+  [[nodiscard]] StreamId id() const noexcept { return id_; }
+  [[nodiscard]] Device& device() const noexcept { return device_; }
+  [[nodiscard]] const StreamOptions& options() const noexcept { return options_; }
+  [[nodiscard]] TimelinePoint last() const noexcept { return {id_, timeline_.submitted()}; }
+  [[nodiscard]] bool is_idle() const noexcept { return timeline_.is_done(timeline_.submitted()); }
+
+  // Held while an op's edges are derived and its work is submitted, so that the two are one step. Short.
+  [[nodiscard]] std::mutex& order() noexcept { return order_; }
+  [[nodiscard]] KnownOrder& known() noexcept { return known_; }
+
+  // The point the host must see done before one more piece of work fits, or the none point. Call with order() held.
+  [[nodiscard]] virtual TimelinePoint full_until(std::uint64_t traffic_bytes) const = 0;
+  // Adds work after `after`. Call with order() held, after full_until() said there is room.
+  virtual TimelinePoint submit(const Work& work, std::span<const TimelinePoint> after) = 0;
+  // Call after order() is released: sets what was submitted going.
+  virtual void kick() = 0;
+
+  // Blocks; for the door alone.
+  virtual bool block_until(std::uint64_t value, Deadline deadline) = 0;
+
+  // Drops what has not started; its points resolve, and what it would have written fails as cancelled.
+  virtual void cancel() = 0;
+  [[nodiscard]] virtual std::vector<PendingWork> pending() const = 0;
+
+  // Failures of this stream's work since they were last taken, oldest first.
+  [[nodiscard]] std::vector<FailureRef> take_failures();
+  void report(FailureRef failure);
+
+ protected:
+  Timeline& own_timeline() noexcept { return timeline_; }
+  [[nodiscard]] const Timeline& own_timeline() const noexcept { return timeline_; }
+
+ private:
+  Device& device_;
+  StreamOptions options_;
+  StreamId id_;
+  Timeline& timeline_;
+  std::mutex order_;
+  KnownOrder known_;
+  std::mutex failures_mutex_;
+  std::vector<FailureRef> failures_;
+};
+
+}  // namespace tutti

@@ -1,0 +1,90 @@
+#include "tutti/hal/timeline.h"
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace tutti {
+
+namespace detail {
+std::array<std::atomic<Timeline*>, most_timeline_blocks> timeline_blocks{};
+}  // namespace detail
+
+namespace {
+
+struct Table {
+  std::mutex mutex;
+  std::uint32_t next = 1;  // 0 is StreamId::none
+  std::vector<std::uint32_t> retired;
+};
+
+Table& table() {
+  static Table& instance = *new Table;
+  return instance;
+}
+
+}  // namespace
+
+bool Timeline::when_reached(std::uint64_t value, Notify notify, void* argument) {
+  const std::lock_guard lock(mutex_);
+  waiters_.push_back({value, notify, argument});
+  refresh_lowest();
+  // The completer stores `completed` and then reads `lowest`; here it is the other way round, so one of us sees it.
+  if (completed_.load(std::memory_order_seq_cst) < value) return true;
+  waiters_.pop_back();
+  refresh_lowest();
+  return false;
+}
+
+void Timeline::forget(void* argument) noexcept {
+  const std::lock_guard lock(mutex_);
+  std::erase_if(waiters_, [&](const Waiter& w) { return w.argument == argument; });
+  refresh_lowest();
+}
+
+void Timeline::notify(std::uint64_t value) noexcept {
+  const std::lock_guard lock(mutex_);
+  for (std::size_t i = 0; i < waiters_.size();) {
+    if (waiters_[i].value > value) {
+      ++i;
+      continue;
+    }
+    const Waiter due = waiters_[i];
+    waiters_.erase(waiters_.begin() + static_cast<std::ptrdiff_t>(i));
+    due.notify(due.argument);
+  }
+  refresh_lowest();
+}
+
+void Timeline::refresh_lowest() noexcept {
+  std::uint64_t lowest = nobody;
+  for (const Waiter& w : waiters_) lowest = std::min(lowest, w.value);
+  lowest_waited_.store(lowest, std::memory_order_seq_cst);
+}
+
+StreamId open_timeline(Stream& stream) {
+  Table& all = table();
+  const std::lock_guard lock(all.mutex);
+  std::uint32_t id = 0;
+  if (!all.retired.empty()) {
+    id = all.retired.back();
+    all.retired.pop_back();
+  } else {
+    const std::uint32_t block = all.next / detail::timelines_per_block;
+    if (block >= detail::most_timeline_blocks) throw std::length_error("tutti: more than a million streams are open");
+    if (detail::timeline_blocks[block].load(std::memory_order_relaxed) == nullptr) {
+      detail::timeline_blocks[block].store(new Timeline[detail::timelines_per_block], std::memory_order_release);
+    }
+    id = all.next++;
+  }
+  timeline(StreamId{id}).stream_.store(&stream, std::memory_order_release);
+  return StreamId{id};
+}
+
+void retire_timeline(StreamId id) noexcept {
+  timeline(id).stream_.store(nullptr, std::memory_order_release);
+  Table& all = table();
+  const std::lock_guard lock(all.mutex);
+  all.retired.push_back(index_of(id));
+}
+
+}  // namespace tutti

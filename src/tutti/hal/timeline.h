@@ -1,0 +1,87 @@
+// The counter behind a stream: what was submitted, what is known complete, and who wants to hear of it.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <limits>
+#include <mutex>
+#include <vector>
+
+#include "tutti/hal/point.h"
+
+namespace tutti {
+
+class Stream;
+
+// Timelines live for ever, so asking about a point of a stream that is gone is safe: all its work is done. A retired
+// timeline is handed to a later stream, whose values go on where the earlier ones ended.
+class alignas(64) Timeline {
+ public:
+  // Called with the argument once, under the timeline's lock: it must be short and must not touch the timeline.
+  using Notify = void (*)(void* argument) noexcept;
+
+  [[nodiscard]] std::uint64_t completed() const noexcept { return completed_.load(std::memory_order_acquire); }
+  [[nodiscard]] bool is_done(std::uint64_t value) const noexcept { return completed() >= value; }
+
+  [[nodiscard]] std::uint64_t submitted() const noexcept { return submitted_.load(std::memory_order_acquire); }
+  void set_submitted(std::uint64_t value) noexcept { submitted_.store(value, std::memory_order_release); }
+
+  // Everything up to `value` is complete. One thread at a time. Signals are lazy: with no one waiting this is a store
+  // and a load.
+  void advance(std::uint64_t value) noexcept {
+    completed_.store(value, std::memory_order_seq_cst);
+    if (lowest_waited_.load(std::memory_order_seq_cst) <= value) [[unlikely]] notify(value);
+  }
+
+  // False: the value is already reached and nothing was registered.
+  bool when_reached(std::uint64_t value, Notify notify, void* argument);
+  // Takes back a registration; after this the argument is not used any more.
+  void forget(void* argument) noexcept;
+
+  [[nodiscard]] Stream* stream() const noexcept { return stream_.load(std::memory_order_acquire); }
+
+ private:
+  friend StreamId open_timeline(Stream& stream);
+  friend void retire_timeline(StreamId id) noexcept;
+  struct Waiter {
+    std::uint64_t value;
+    Notify notify;
+    void* argument;
+  };
+  static constexpr std::uint64_t nobody = std::numeric_limits<std::uint64_t>::max();
+
+  void notify(std::uint64_t value) noexcept;
+  void refresh_lowest() noexcept;
+
+  std::atomic<std::uint64_t> completed_{0};
+  std::atomic<std::uint64_t> lowest_waited_{nobody};
+  std::atomic<Stream*> stream_{nullptr};
+  alignas(64) std::atomic<std::uint64_t> submitted_{0};
+  std::mutex mutex_;  // short: guards the list of waiters
+  std::vector<Waiter> waiters_;
+};
+
+namespace detail {
+inline constexpr std::uint32_t timelines_per_block = 256;
+inline constexpr std::uint32_t most_timeline_blocks = 4096;
+extern std::array<std::atomic<Timeline*>, most_timeline_blocks> timeline_blocks;
+}  // namespace detail
+
+// A timeline for a new stream.
+StreamId open_timeline(Stream& stream);
+// The stream has drained and is going away.
+void retire_timeline(StreamId id) noexcept;
+
+// Never for StreamId::none.
+inline Timeline& timeline(StreamId id) noexcept {
+  const std::uint32_t i = index_of(id);
+  return detail::timeline_blocks[i / detail::timelines_per_block].load(std::memory_order_acquire)[i % detail::timelines_per_block];
+}
+
+// No lock, no system call.
+inline bool is_done(TimelinePoint point) noexcept {
+  return point.stream == StreamId::none || timeline(point.stream).is_done(point.value);
+}
+
+}  // namespace tutti

@@ -1,0 +1,35 @@
+// One thing that happened: the typed record every exporter reads.
+#pragma once
+
+#include <cstdint>
+
+#include "tutti/base/clock.h"
+#include "tutti/base/ids.h"
+#include "tutti/base/site.h"
+
+namespace tutti::journal {
+
+enum class EventKind : std::uint8_t {
+  enqueue,     // the host handed work to a stream
+  run,         // a stream ran it
+  wait,        // a stream was ordered after a point of another stream
+  sync,        // the host went through the door
+  alloc,
+  free,
+  copy,        // an implicit copy between devices
+  place,       // an op was placed
+  throttle,    // bounded run-ahead made the host wait
+};
+
+struct Event {
+  EventKind kind;
+  StreamId stream = StreamId::none;  // none: the event belongs to the host thread's lane
+  const char* name = "";             // a string that lives forever
+  const char* detail = "";           // likewise: the reason of a sync, the device of a placement
+  Site site;
+  Nanoseconds begin = 0;
+  Nanoseconds end = 0;               // equal to begin for an instant
+  std::uint64_t value = 0;           // the point's value, or bytes
+};
+
+}  // namespace tutti::journal

@@ -1,0 +1,84 @@
+#include "tutti/memory/buffer.h"
+
+namespace tutti {
+
+namespace {
+
+class SpinGuard {
+ public:
+  explicit SpinGuard(std::atomic_flag& flag) noexcept : flag_(flag) {
+    while (flag_.test_and_set(std::memory_order_acquire)) {
+    }
+  }
+  ~SpinGuard() { flag_.clear(std::memory_order_release); }
+  SpinGuard(const SpinGuard&) = delete;
+  SpinGuard& operator=(const SpinGuard&) = delete;
+
+ private:
+  std::atomic_flag& flag_;
+};
+
+void add_unfinished(Points& out, TimelinePoint point, StreamId except) {
+  if (point.stream == except || is_done(point)) return;
+  out.push_back(point);
+}
+
+}  // namespace
+
+void Buffer::before_read(StreamId reader, Points& after) const { add_unfinished(after, written_, reader); }
+
+void Buffer::before_write(StreamId writer, Points& after) const {
+  add_unfinished(after, home_, writer);
+  const SpinGuard guard(readers_lock_);
+  for (const TimelinePoint& point : readers_) add_unfinished(after, point, writer);
+}
+
+void Buffer::note_read(TimelinePoint point) {
+  if (point.stream == home_.stream) {
+    home_.value = point.value;
+    return;
+  }
+  const SpinGuard guard(readers_lock_);
+  std::size_t kept = 0;
+  for (const TimelinePoint& reader : readers_) {
+    if (reader.stream != point.stream && !is_done(reader)) readers_[kept++] = reader;
+  }
+  readers_.resize(kept);
+  readers_.push_back(point);
+}
+
+void Buffer::note_write(TimelinePoint point) {
+  written_ = point;
+  home_ = point;
+  if (readers_.empty()) return;
+  const SpinGuard guard(readers_lock_);
+  readers_.clear();
+}
+
+bool Buffer::is_idle() const {
+  if (!is_done(home_)) return false;
+  const SpinGuard guard(readers_lock_);
+  for (const TimelinePoint& point : readers_) {
+    if (!is_done(point)) return false;
+  }
+  return true;
+}
+
+void Buffer::forget_uses() noexcept {
+  written_ = {};
+  home_ = {};
+  readers_.clear();
+}
+
+void Buffer::inherit_uses(const Buffer& other) {
+  written_ = other.written_;
+  home_ = other.home_;
+  readers_ = other.readers_;
+}
+
+void Buffer::unfinished_uses(Points& out) const {
+  add_unfinished(out, home_, StreamId::none);
+  for (const TimelinePoint& point : readers_) add_unfinished(out, point, StreamId::none);
+}
+
+}  // namespace tutti

@@ -1,0 +1,68 @@
+#include "tutti/tensor/shape.h"
+
+#include <algorithm>
+
+#include "tutti/base/error.h"
+#include "tutti/base/text.h"
+
+namespace tutti {
+
+Dims::Dims(std::span<const std::int64_t> values) {
+  for (const std::int64_t value : values) push_back(value);
+}
+
+void Dims::push_back(std::int64_t value) {
+  if (size_ == most_axes) throw ShapeError(text("a tensor has at most ", most_axes, " axes; more were given"), Site{});
+  values_[size_++] = value;
+}
+
+bool operator==(const Dims& a, const Dims& b) noexcept { return std::equal(a.begin(), a.end(), b.begin(), b.end()); }
+
+std::string to_string(const Dims& dims) {
+  std::string out = "(";
+  for (std::size_t i = 0; i < dims.size(); ++i) {
+    if (i > 0) out += ", ";
+    out += std::to_string(dims[i]);
+  }
+  return out + (dims.size() == 1 ? ",)" : ")");
+}
+
+std::optional<std::int64_t> element_count(const Shape& shape) noexcept {
+  std::int64_t count = 1;
+  bool is_zero = false;
+  for (const std::int64_t size : shape) {
+    if (size < 0) return std::nullopt;
+    is_zero = is_zero || size == 0;
+  }
+  if (is_zero) return 0;
+  for (const std::int64_t size : shape) {
+    if (__builtin_mul_overflow(count, size, &count)) return std::nullopt;
+  }
+  return count;
+}
+
+Dims dense_strides(const Shape& shape) noexcept {
+  Dims strides = shape;
+  std::int64_t stride = 1;
+  for (std::size_t i = shape.size(); i-- > 0;) {
+    strides[i] = stride;
+    stride *= std::max<std::int64_t>(shape[i], 1);
+  }
+  return strides;
+}
+
+std::optional<Shape> broadcast(const Shape& a, const Shape& b) noexcept {
+  const Shape& longer = a.size() >= b.size() ? a : b;
+  const Shape& shorter = a.size() >= b.size() ? b : a;
+  Shape out = longer;
+  const std::size_t lead = longer.size() - shorter.size();
+  for (std::size_t i = 0; i < shorter.size(); ++i) {
+    const std::int64_t x = longer[lead + i];
+    const std::int64_t y = shorter[i];
+    if (x != y && x != 1 && y != 1) return std::nullopt;
+    out[lead + i] = x == 1 ? y : x;
+  }
+  return out;
+}
+
+}  // namespace tutti

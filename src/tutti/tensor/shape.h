@@ -1,0 +1,52 @@
+// Sizes and strides of a tensor: up to eight axes, held in place.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <span>
+#include <string>
+
+namespace tutti {
+
+inline constexpr std::size_t most_axes = 8;
+
+// A list of up to eight numbers: sizes, strides, axes. More than eight throw InvalidArgument at the call that takes it.
+class Dims {
+ public:
+  Dims() noexcept = default;
+  Dims(std::initializer_list<std::int64_t> values) : Dims(std::span(values.begin(), values.size())) {}
+  explicit Dims(std::span<const std::int64_t> values);
+
+  [[nodiscard]] std::size_t size() const noexcept { return size_; }
+  [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
+  std::int64_t& operator[](std::size_t i) noexcept { return values_[i]; }
+  std::int64_t operator[](std::size_t i) const noexcept { return values_[i]; }
+  void push_back(std::int64_t value);
+  [[nodiscard]] const std::int64_t* begin() const noexcept { return values_.data(); }
+  [[nodiscard]] const std::int64_t* end() const noexcept { return values_.data() + size_; }
+  [[nodiscard]] std::span<const std::int64_t> view() const noexcept { return {values_.data(), size_}; }
+  friend bool operator==(const Dims& a, const Dims& b) noexcept;
+
+ private:
+  std::array<std::int64_t, most_axes> values_;
+  std::uint8_t size_ = 0;
+};
+
+using Shape = Dims;
+
+// "(2, 3)", "(5,)", "()": as Python prints a tuple.
+std::string to_string(const Dims& dims);
+
+// Number of elements; nothing when a size is negative or the product does not fit in 63 bits.
+std::optional<std::int64_t> element_count(const Shape& shape) noexcept;
+
+// Strides, in elements, of a dense tensor in row order.
+Dims dense_strides(const Shape& shape) noexcept;
+
+// The common shape of two, by NumPy's rule; nothing when they do not match.
+std::optional<Shape> broadcast(const Shape& a, const Shape& b) noexcept;
+
+}  // namespace tutti
