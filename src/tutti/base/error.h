@@ -14,9 +14,12 @@ class Error : public std::runtime_error {
   Error(const std::string& message, Site site);
 
   [[nodiscard]] Site site() const noexcept { return site_; }
+  // What what() says, without the file and line at its end.
+  [[nodiscard]] std::string message() const { return std::string(what(), length_); }
 
  private:
   Site site_;
+  std::size_t length_;
 };
 
 // Misuse, reported at the call.

@@ -32,8 +32,9 @@ void set_log_sink(LogSink write) {
   sink().write = std::move(write);
 }
 
-void log(LogLevel level, std::string_view line) noexcept {
-  if (level < log_level() || level == LogLevel::off) return;
+namespace {
+
+void write(LogLevel level, std::string_view line) noexcept {
   const std::lock_guard lock(sink().mutex);
   if (sink().write) {
     try {
@@ -45,5 +46,13 @@ void log(LogLevel level, std::string_view line) noexcept {
   }
   std::fprintf(stderr, "%.*s\n", static_cast<int>(line.size()), line.data());
 }
+
+}  // namespace
+
+void log(LogLevel level, std::string_view line) noexcept {
+  if (level >= log_level() && level != LogLevel::off) write(level, line);
+}
+
+void log_requested(std::string_view line) noexcept { write(LogLevel::info, line); }
 
 }  // namespace tutti

@@ -17,5 +17,7 @@ LogLevel log_level() noexcept;
 void set_log_sink(LogSink sink);
 
 void log(LogLevel level, std::string_view line) noexcept;
+// A line the user asked for by name (a placement log): the level does not hide it.
+void log_requested(std::string_view line) noexcept;
 
 }  // namespace tutti

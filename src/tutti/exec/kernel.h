@@ -16,7 +16,7 @@
 namespace tutti {
 
 struct OpRow;
-class Stream;
+class DeviceStream;
 
 // Small plain data of one op call: the axes of a sum, the key of a random draw. Each op has a struct of its own.
 class Attributes {
@@ -36,11 +36,16 @@ class Attributes {
     std::memcpy(&value, bytes_.data(), sizeof(T));
     return value;
   }
+  static Attributes from_bytes(const std::byte* bytes, std::size_t size) noexcept {
+    Attributes out;
+    std::memcpy(out.bytes_.data(), bytes, size);
+    out.size_ = size;
+    return out;
+  }
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
   [[nodiscard]] const std::byte* data() const noexcept { return bytes_.data(); }
 
  private:
-  friend struct KernelCall;
   alignas(8) std::array<std::byte, most_bytes> bytes_;
   std::size_t size_ = 0;
 };
@@ -88,8 +93,6 @@ struct Operand {
 
 // Inputs first, then outputs. An element-wise op finds its inputs broadcast to the output's axes and of one dtype.
 struct KernelCall {
-  static constexpr std::size_t most_inline_operands = 4;
-
   const OpRow* op = nullptr;
   Site site;
   std::uint16_t inputs = 0;
@@ -99,11 +102,13 @@ struct KernelCall {
 
   [[nodiscard]] const Operand& in(std::size_t i) const noexcept { return operands[i]; }
   [[nodiscard]] const Operand& out(std::size_t i = 0) const noexcept { return operands[inputs + i]; }
+  // Bytes to work in, for an op whose inference asked for them: one more operand, of dtype u8.
+  [[nodiscard]] const Operand& scratch() const noexcept { return operands[inputs + outputs]; }
 };
 
 struct KernelContext {
   Parallel& parallel;
-  Stream* stream = nullptr;  // for kernels that launch work of their own; null when run in the caller
+  DeviceStream* stream = nullptr;  // for kernels that launch work of their own; null when run in the caller
 };
 
 // A kernel that cannot go on throws (KernelFailed, or anything): the outputs are then spoiled with that reason.

@@ -8,7 +8,7 @@
 #include "tutti/base/ids.h"
 #include "tutti/hal/memory_space.h"
 #include "tutti/hal/parallel.h"
-#include "tutti/hal/stream.h"
+#include "tutti/hal/device_stream.h"
 
 namespace tutti {
 
@@ -45,7 +45,7 @@ class Device {
 
   [[nodiscard]] virtual MemorySpace& memory() noexcept = 0;
   [[nodiscard]] virtual Parallel& parallel() noexcept = 0;
-  virtual std::unique_ptr<Stream> make_stream(const StreamOptions& options) = 0;
+  virtual std::unique_ptr<DeviceStream> make_stream(const StreamOptions& options) = 0;
   // May an idle stream of this device be bypassed and the work be run by the calling thread?
   [[nodiscard]] virtual bool runs_in_caller() const noexcept = 0;
   // Ends the device's threads. What has not started is cancelled; everything submitted resolves.

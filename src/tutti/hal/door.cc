@@ -8,7 +8,7 @@
 #include "tutti/base/error.h"
 #include "tutti/hal/kernel_thread.h"
 #include "tutti/hal/lifecycle.h"
-#include "tutti/hal/stream.h"
+#include "tutti/hal/device_stream.h"
 #include "tutti/journal/journal.h"
 
 namespace tutti {
@@ -118,7 +118,7 @@ WaitResult await(TimelinePoint point, SyncReason reason, Deadline deadline, Site
   if (is_inside_kernel()) {
     throw InvalidState("a kernel asked the runtime to wait for work (by reading or syncing); it would wait for itself: read the value before the op is called and pass it in", site);
   }
-  Stream* producer = timeline(point.stream).stream();
+  DeviceStream* producer = timeline(point.stream).stream();
   if (producer == nullptr) return WaitResult::done;  // a stream retires only when all its work is done
   const Nanoseconds begin = now();
   const bool done = producer->block_until(point.value, deadline);

@@ -18,7 +18,7 @@ std::mutex& cells_mutex() {
 
 }  // namespace
 
-std::string Failure::to_string() const { return text(reason, " (op ", op, " on ", device, ", called at ", site.to_string(), ")"); }
+std::string Failure::to_string() const { return text(reason, " (op ", op, " on ", device, ")"); }
 
 void Failure::raise() const {
   switch (kind) {
@@ -46,6 +46,8 @@ FailureRef failure_from(std::exception_ptr thrown, FailureKind kind, const char*
   std::string reason = "an exception that is not a std::exception was thrown";
   try {
     std::rethrow_exception(std::move(thrown));
+  } catch (const Error& e) {
+    reason = e.message();
   } catch (const std::exception& e) {
     reason = e.what();
   } catch (...) {  // the reason above says all there is to know

@@ -20,8 +20,9 @@ struct Failure {
   std::string device;
   Site site;           // the call that made the failing op
 
-  // Throws the matching AsyncError: the reason, then op, device and site of the origin.
+  // Throws the matching AsyncError, whose site is the origin's.
   [[noreturn]] void raise() const;
+  // "index 7 is out of range ... (op GatherV2 on /job:.../device:GPU:0)"
   [[nodiscard]] std::string to_string() const;
 };
 

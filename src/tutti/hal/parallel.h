@@ -17,6 +17,8 @@ class Parallel {
 
   // How many chunks can run at the same time.
   [[nodiscard]] virtual std::size_t width() const noexcept = 0;
+  // Uses at most so many cores from now on; at least one, at most what it was made with. Returns the new width.
+  virtual std::size_t limit_width(std::size_t width) noexcept = 0;
   // Runs body(0) ... body(chunks - 1), the caller taking its share; returns when all have run. The first exception of
   // a chunk is rethrown.
   virtual void run(std::size_t chunks, Body body, void* context) = 0;
@@ -33,6 +35,7 @@ class Parallel {
 class Serial final : public Parallel {
  public:
   [[nodiscard]] std::size_t width() const noexcept override { return 1; }
+  std::size_t limit_width(std::size_t) noexcept override { return 1; }
   void run(std::size_t chunks, Body body, void* context) override {
     for (std::size_t i = 0; i < chunks; ++i) body(context, i);
   }

@@ -24,9 +24,9 @@ Table& table() {
 
 }  // namespace
 
-bool Timeline::when_reached(std::uint64_t value, Notify notify, void* argument) {
+bool Timeline::when_reached(std::uint64_t value, Notify call, void* argument) {
   const std::lock_guard lock(mutex_);
-  waiters_.push_back({value, notify, argument});
+  waiters_.push_back({value, call, argument});
   refresh_lowest();
   // The completer stores `completed` and then reads `lowest`; here it is the other way round, so one of us sees it.
   if (completed_.load(std::memory_order_seq_cst) < value) return true;
@@ -61,7 +61,7 @@ void Timeline::refresh_lowest() noexcept {
   lowest_waited_.store(lowest, std::memory_order_seq_cst);
 }
 
-StreamId open_timeline(Stream& stream) {
+StreamId open_timeline(DeviceStream& stream) {
   Table& all = table();
   const std::lock_guard lock(all.mutex);
   std::uint32_t id = 0;

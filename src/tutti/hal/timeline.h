@@ -12,7 +12,7 @@
 
 namespace tutti {
 
-class Stream;
+class DeviceStream;
 
 // Timelines live for ever, so asking about a point of a stream that is gone is safe: all its work is done. A retired
 // timeline is handed to a later stream, whose values go on where the earlier ones ended.
@@ -35,14 +35,14 @@ class alignas(64) Timeline {
   }
 
   // False: the value is already reached and nothing was registered.
-  bool when_reached(std::uint64_t value, Notify notify, void* argument);
+  bool when_reached(std::uint64_t value, Notify call, void* argument);
   // Takes back a registration; after this the argument is not used any more.
   void forget(void* argument) noexcept;
 
-  [[nodiscard]] Stream* stream() const noexcept { return stream_.load(std::memory_order_acquire); }
+  [[nodiscard]] DeviceStream* stream() const noexcept { return stream_.load(std::memory_order_acquire); }
 
  private:
-  friend StreamId open_timeline(Stream& stream);
+  friend StreamId open_timeline(DeviceStream& stream);
   friend void retire_timeline(StreamId id) noexcept;
   struct Waiter {
     std::uint64_t value;
@@ -56,7 +56,7 @@ class alignas(64) Timeline {
 
   std::atomic<std::uint64_t> completed_{0};
   std::atomic<std::uint64_t> lowest_waited_{nobody};
-  std::atomic<Stream*> stream_{nullptr};
+  std::atomic<DeviceStream*> stream_{nullptr};
   alignas(64) std::atomic<std::uint64_t> submitted_{0};
   std::mutex mutex_;  // short: guards the list of waiters
   std::vector<Waiter> waiters_;
@@ -69,7 +69,7 @@ extern std::array<std::atomic<Timeline*>, most_timeline_blocks> timeline_blocks;
 }  // namespace detail
 
 // A timeline for a new stream.
-StreamId open_timeline(Stream& stream);
+StreamId open_timeline(DeviceStream& stream);
 // The stream has drained and is going away.
 void retire_timeline(StreamId id) noexcept;
 

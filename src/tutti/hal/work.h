@@ -11,11 +11,11 @@
 namespace tutti {
 
 class Parallel;
-class Stream;
+class DeviceStream;
 
 // What work can use while it runs.
 struct RunContext {
-  Stream& stream;
+  DeviceStream& stream;
   Parallel& parallel;
   TimelinePoint point;
   // Set by the backend when this piece of work is to fail (a fault that was injected, a lost device).
@@ -34,7 +34,7 @@ struct Work {
   const char* name = "";  // lives for ever
   Site site;
   const void* payload = nullptr;
-  std::size_t payload_bytes = 0;   // at most Stream::most_payload_bytes
+  std::size_t payload_bytes = 0;   // at most DeviceStream::most_payload_bytes
   std::uint64_t traffic_bytes = 0; // counted against the stream's run-ahead in bytes
   bool is_copy = false;            // moves bytes between devices
 };

@@ -56,18 +56,8 @@ void Buffer::note_write(TimelinePoint point) {
 }
 
 bool Buffer::is_idle() const {
-  if (!is_done(home_)) return false;
   const SpinGuard guard(readers_lock_);
-  for (const TimelinePoint& point : readers_) {
-    if (!is_done(point)) return false;
-  }
-  return true;
-}
-
-void Buffer::forget_uses() noexcept {
-  written_ = {};
-  home_ = {};
-  readers_.clear();
+  return is_settled();
 }
 
 void Buffer::inherit_uses(const Buffer& other) {

@@ -58,8 +58,20 @@ class Buffer : public Counted {
     address_ = address;
     device_ = &device;
   }
+  // is_idle() for whoever has the buffer to itself: takes no lock.
+  [[nodiscard]] bool is_settled() const noexcept {
+    if (!is_done(home_)) return false;
+    for (const TimelinePoint& point : readers_) {
+      if (!is_done(point)) return false;
+    }
+    return true;
+  }
   // Every use is done: forget them.
-  void forget_uses() noexcept;
+  void forget_uses() noexcept {
+    written_ = {};
+    home_ = {};
+    if (!readers_.empty()) readers_.clear();
+  }
   // Takes over the uses of the memory this one was cut from.
   void inherit_uses(const Buffer& other);
   // The points of all uses that are not done.

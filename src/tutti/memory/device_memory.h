@@ -21,7 +21,7 @@ struct MemoryInfo {
   std::uint64_t limit = 0;
   std::uint64_t largest_free_block = 0;
   double fragmentation = 0;     // share of the free mapped memory that is not in the largest free block
-  std::uint64_t allocations = 0;
+  std::uint64_t allocations = 0;  // served so far
 };
 
 struct MemoryOwner {
@@ -44,12 +44,14 @@ class DeviceMemory {
 
   // For work on `stream`; StreamId::none for work the calling thread does itself, now, so that only memory nobody
   // uses any more will do. The buffer's earlier uses are on record in it (Buffer::before_write). A request of 0 bytes
-  // gives a valid buffer. Throws OutOfMemory.
+  // gives a valid buffer. Throws OutOfMemory. May wait for work in flight: hold no stream's order lock.
   Ref<Buffer> allocate(std::size_t bytes, StreamId stream, Site site);
 
+  [[nodiscard]] Device& device() const noexcept;
   [[nodiscard]] MemoryInfo info() const;
   void reset_peak();
-  // Throws InvalidArgument with the figures when more is in use.
+  // 0: the capacity of the space. Throws InvalidArgument with the figures when more is in use, or when what is in use
+  // lies so that less cannot be mapped.
   void set_limit(std::uint64_t bytes, Site site);
   // Gives memory nobody uses back to the device; returns the bytes given back.
   std::uint64_t trim(Site site);

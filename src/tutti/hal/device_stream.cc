@@ -1,4 +1,4 @@
-#include "tutti/hal/stream.h"
+#include "tutti/hal/device_stream.h"
 
 #include <utility>
 
@@ -9,17 +9,17 @@ namespace {
 constexpr std::size_t most_kept_failures = 64;
 }  // namespace
 
-Stream::Stream(Device& device, StreamOptions options)
+DeviceStream::DeviceStream(Device& device, StreamOptions options)
     : device_(device), options_(options), id_(open_timeline(*this)), timeline_(timeline(id_)) {}
 
-Stream::~Stream() { retire_timeline(id_); }
+DeviceStream::~DeviceStream() { retire_timeline(id_); }
 
-std::vector<FailureRef> Stream::take_failures() {
+std::vector<FailureRef> DeviceStream::take_failures() {
   const std::lock_guard lock(failures_mutex_);
   return std::exchange(failures_, {});
 }
 
-void Stream::report(FailureRef failure) {
+void DeviceStream::report(FailureRef failure) {
   const std::lock_guard lock(failures_mutex_);
   if (failures_.size() < most_kept_failures) failures_.push_back(std::move(failure));
 }

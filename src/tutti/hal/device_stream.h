@@ -22,6 +22,8 @@ struct StreamOptions {
   int priority = 0;                                       // higher runs first where the device must choose
   std::uint64_t most_ops = 512;                           // bounded run-ahead, in ops
   std::uint64_t most_bytes = std::uint64_t{4} << 30U;     // and in bytes
+
+  friend bool operator==(const StreamOptions&, const StreamOptions&) = default;
 };
 
 // Work that has not finished, for messages.
@@ -33,14 +35,14 @@ struct PendingWork {
   bool running = false;
 };
 
-class Stream {
+class DeviceStream {
  public:
   static constexpr std::size_t most_payload_bytes = 768;
 
-  Stream(Device& device, StreamOptions options);
-  Stream(const Stream&) = delete;
-  Stream& operator=(const Stream&) = delete;
-  virtual ~Stream();
+  DeviceStream(Device& device, StreamOptions options);
+  DeviceStream(const DeviceStream&) = delete;
+  DeviceStream& operator=(const DeviceStream&) = delete;
+  virtual ~DeviceStream();
 
   [[nodiscard]] StreamId id() const noexcept { return id_; }
   [[nodiscard]] Device& device() const noexcept { return device_; }

@@ -1,0 +1,71 @@
+# The front door. `make run` and `make test` need only a Debian 12 with make: they install the packages that are missing.
+
+JOBS ?= $(shell nproc)
+FUZZ_SECONDS ?= 20
+export CMAKE_BUILD_PARALLEL_LEVEL := $(JOBS)
+export CTEST_PARALLEL_LEVEL := $(JOBS)
+export JOBS
+
+.PHONY: help run test sanitize asan tsan bench lint format fuzz clean
+.NOTPARALLEL:
+
+help:
+	@echo "make run       build and run the demo"
+	@echo "make test      build and run everything that checks the code: tests, lint, fuzzers"
+	@echo "make sanitize  the tests under the address, undefined-behaviour and thread sanitizers"
+	@echo "make bench     the benchmarks, side by side with libtorch"
+	@echo "make lint      formatting and clang-tidy"
+	@echo "make format    reformat every source file"
+	@echo "make fuzz      run each fuzzer for FUZZ_SECONDS ($(FUZZ_SECONDS))"
+	@echo "make clean     remove the build folders"
+
+# Only the first configuration leaves the tests out: `make run` after `make test` keeps them.
+run:
+	@scripts/install-packages run
+	cmake --preset release $(if $(wildcard build/release/CMakeCache.txt),,-DTUTTI_TESTS=OFF)
+	cmake --build --preset release
+	build/release/bin/tutti demo
+
+test: build-tests lint fuzz
+	ctest --preset release
+
+.PHONY: build-tests
+build-tests:
+	@scripts/install-packages test
+	cmake --preset release -DTUTTI_TESTS=ON
+	cmake --build --preset release
+
+sanitize: asan tsan
+
+# Where the kernel spreads addresses widely, the thread sanitizer finds no room for its shadow; a fixed layout always works.
+fixed_layout := $(shell setarch --addr-no-randomize true 2> /dev/null && echo setarch --addr-no-randomize)
+
+asan tsan:
+	@scripts/install-packages test
+	cmake --preset $@
+	cmake --build --preset $@
+	$(if $(filter tsan,$@),$(fixed_layout)) ctest --preset $@
+
+bench:
+	@scripts/install-packages bench
+	cmake --preset bench
+	cmake --build --preset bench
+	benchmarks/run build/bench
+
+lint:
+	@scripts/install-packages test
+	@[ -f build/release/compile_commands.json ] || cmake --preset release -DTUTTI_TESTS=ON
+	scripts/lint
+
+format:
+	@scripts/install-packages test
+	find $(wildcard src tests fuzz examples benchmarks) -name '*.cc' -o -name '*.h' | xargs clang-format-16 -i
+
+fuzz:
+	@scripts/install-packages test
+	cmake --preset fuzz
+	cmake --build --preset fuzz --target fuzzers
+	fuzz/run build/fuzz/bin $(FUZZ_SECONDS)
+
+clean:
+	rm -rf build

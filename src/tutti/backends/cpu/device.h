@@ -1,0 +1,27 @@
+// The host's own cores as a device.
+#pragma once
+
+#include <memory>
+
+#include "tutti/backends/cpu/memory_space.h"
+#include "tutti/backends/strand/driver.h"
+#include "tutti/hal/backend.h"
+
+namespace tutti {
+
+class CpuDevice final : public Device {
+ public:
+  CpuDevice(const PhysicalDeviceInfo& info, const OpenOptions& options, std::shared_ptr<StrandDriver> driver);
+
+  [[nodiscard]] MemorySpace& memory() noexcept override { return memory_; }
+  [[nodiscard]] Parallel& parallel() noexcept override { return driver_->parallel(); }
+  std::unique_ptr<DeviceStream> make_stream(const StreamOptions& options) override;
+  [[nodiscard]] bool runs_in_caller() const noexcept override { return true; }
+  void stop() noexcept override { driver_->stop(); }
+
+ private:
+  std::shared_ptr<StrandDriver> driver_;
+  CpuMemorySpace memory_;
+};
+
+}  // namespace tutti

@@ -1,0 +1,77 @@
+// The threaded driver: a device's workers take turns running the strands that can go on.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "tutti/backends/strand/driver.h"
+
+namespace tutti {
+
+// Threads start with the first work and park when there is none, after spinning for a moment: waking a parked thread
+// costs the host more than most ops.
+class WorkerPool final : public StrandDriver, private Parallel {
+ public:
+  WorkerPool(unsigned workers, const char* name, bool lends_cores);
+  ~WorkerPool() override;
+
+  void attach(Strand& strand) override;
+  void submitted(Strand& strand) override;
+  void resumed(Strand& strand) noexcept override;
+  bool block_until(Strand& strand, std::uint64_t value, Deadline deadline) override;
+  Parallel& parallel() noexcept override { return *this; }
+  void stop() noexcept override;
+
+ private:
+  // A kernel's chunks, open to any idle worker while the kernel's own thread works on them too.
+  struct Team {
+    Body body;
+    void* context;
+    std::size_t chunks;
+    std::atomic<std::size_t> next{0};
+    std::atomic<std::size_t> helpers{0};  // counted down under the pool's mutex: a helper's last touch of the team
+    std::mutex error_mutex;
+    std::exception_ptr error;
+    Team* next_team = nullptr;
+    bool is_open = true;  // in the pool's list
+    void work() noexcept;
+    [[nodiscard]] bool has_chunks() const noexcept { return next.load(std::memory_order_relaxed) < chunks; }
+  };
+  struct ReadyList {
+    Strand* first = nullptr;
+    Strand* last = nullptr;
+  };
+
+  [[nodiscard]] std::size_t width() const noexcept override { return width_.load(std::memory_order_relaxed); }
+  std::size_t limit_width(std::size_t width) noexcept override;
+  void run(std::size_t chunks, Body body, void* context) override;
+
+  void start_threads();
+  void work();
+  void make_ready(Strand& strand) noexcept;
+  Strand* take_ready() noexcept;
+  Team* join_team() noexcept;
+  void close(Team& team) noexcept;
+  void drive(Strand& strand) noexcept;
+  [[nodiscard]] bool spin_for_work() const noexcept;
+
+  const unsigned workers_;
+  const char* name_;
+  std::atomic<std::size_t> width_;
+  std::atomic<std::size_t> ready_count_{0};  // strands and teams anyone could take
+  std::atomic<unsigned> parked_{0};
+  std::atomic<bool> stopping_{false};
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::condition_variable team_done_;
+  std::array<ReadyList, 3> ready_;  // by priority, highest first
+  Team* teams_ = nullptr;
+  std::vector<std::thread> threads_;
+  std::vector<Strand*> strands_;
+};
+
+}  // namespace tutti

@@ -1,0 +1,48 @@
+// Gives lent host memory back from the CPU's stream, once the work that still uses it is done.
+#include <vector>
+
+#include "tutti/exec/order.h"
+#include "tutti/hal/door.h"
+#include "tutti/memory/host_memory.h"
+#include "tutti/place/runtime.h"
+
+namespace tutti {
+
+namespace {
+
+void finish(void* payload) noexcept { (*static_cast<ExternalBuffer**>(payload))->finish(); }
+
+constexpr WorkKind release_kind{
+    [](void* payload, RunContext&) noexcept -> FailureRef {
+      finish(payload);
+      return nullptr;
+    },
+    [](void* payload, const FailureRef&) noexcept { finish(payload); },
+};
+
+void release_later(ExternalBuffer* buffer) noexcept {
+  DeviceStream& stream = runtime_if_initialised()->cpu().default_stream();
+  for (;;) {
+    std::unique_lock lock(stream.order());
+    const TimelinePoint full = stream.full_until(0);
+    if (full.stream == StreamId::none) {
+      Points after;
+      buffer->unfinished_uses(after);
+      derive_edges(stream, after, buffer->site());
+      stream.submit({.kind = &release_kind, .name = "give back host memory", .site = buffer->site(), .payload = &buffer, .payload_bytes = sizeof buffer}, after.view());
+      break;
+    }
+    lock.unlock();
+    await(full, SyncReason::back_pressure, std::nullopt, buffer->site());
+  }
+  stream.kick();
+}
+
+const bool installed = [] {
+  set_deferred_release(&release_later);
+  return true;
+}();
+
+}  // namespace
+
+}  // namespace tutti

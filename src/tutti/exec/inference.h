@@ -1,0 +1,62 @@
+// What an op's inference sees and says: dtypes and shapes in, dtypes and shapes out, all on the host.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+#include "tutti/exec/kernel.h"
+
+namespace tutti {
+
+struct OutputSpec {
+  DType dtype = DType::f32;
+  Shape shape;
+};
+
+struct OpCall;
+
+class Inference {
+ public:
+  static constexpr std::size_t most_outputs = 4;
+
+  explicit Inference(const OpCall& call) noexcept : call_(call) {}
+
+  [[nodiscard]] std::size_t inputs() const noexcept;
+  [[nodiscard]] DType dtype(std::size_t input) const noexcept;
+  [[nodiscard]] const Shape& shape(std::size_t input) const noexcept;
+  template <class T>
+  [[nodiscard]] T attributes() const noexcept {
+    return attributes_of().as<T>();
+  }
+
+  // The output the caller stated, for ops that make something out of nothing.
+  [[nodiscard]] const OutputSpec& wanted() const;
+
+  void output(DType dtype, const Shape& shape);
+  // Bytes the kernel needs to work in.
+  void scratch(std::int64_t bytes) noexcept { scratch_bytes_ = bytes; }
+
+  // "<op>: <what> ..." with the dtypes or shapes of the inputs and the user's site.
+  [[noreturn]] void reject_shapes(std::string_view why) const;
+  [[noreturn]] void reject_dtypes(std::string_view why) const;
+  // Throws unless the op got that many.
+  void expect_inputs(std::size_t count) const;
+
+  [[nodiscard]] std::size_t outputs() const noexcept { return output_count_; }
+  [[nodiscard]] const OutputSpec& output_at(std::size_t i) const noexcept { return outputs_[i]; }
+  [[nodiscard]] std::int64_t scratch_bytes() const noexcept { return scratch_bytes_; }
+
+ private:
+  [[nodiscard]] const Attributes& attributes_of() const noexcept;
+
+  const OpCall& call_;
+  std::array<OutputSpec, most_outputs> outputs_;
+  std::size_t output_count_ = 0;
+  std::int64_t scratch_bytes_ = 0;
+};
+
+// The common shape of the inputs; rejects those that do not broadcast.
+Shape broadcast_inputs(const Inference& in);
+
+}  // namespace tutti

@@ -1,0 +1,138 @@
+#include "tutti/exec/launch.h"
+
+#include "tutti/exec/order.h"
+#include "tutti/exec/payload.h"
+#include "tutti/hal/door.h"
+#include "tutti/journal/journal.h"
+#include "tutti/place/settings.h"
+#include "tutti/place/stream.h"
+
+namespace tutti {
+
+namespace {
+
+void set_axes(Operand& operand, const Shape& shape, const Dims& strides, const Shape* like) {
+  if (like == nullptr || like == &shape || *like == shape) {
+    operand.rank = static_cast<std::uint8_t>(shape.size());
+    for (std::size_t i = 0; i < shape.size(); ++i) operand.axes[i] = {shape[i], strides[i]};
+    return;
+  }
+  const std::size_t lead = like->size() - shape.size();
+  operand.rank = static_cast<std::uint8_t>(like->size());
+  for (std::size_t i = 0; i < like->size(); ++i) {
+    const bool grown = i < lead || shape[i - lead] != (*like)[i];
+    operand.axes[i] = {(*like)[i], grown ? 0 : strides[i - lead]};
+  }
+}
+
+}  // namespace
+
+Operand& Launch::next() {
+  if (count_ < inline_operands) return few_[count_++];
+  if (many_.empty()) many_.assign(few_.begin(), few_.end());
+  ++count_;
+  return many_.emplace_back();
+}
+
+void Launch::note(Buffer& buffer, bool is_write) {
+  uses_.push_back({&buffer, is_write});
+  if (is_write) traffic_ += buffer.bytes();
+}
+
+void Launch::add(const TensorImpl& tensor, const Shape* like, bool is_write) {
+  Buffer& buffer = *tensor.buffer();
+  Operand& operand = next();
+  operand.data = tensor.address() + buffer.device().memory().kernel_offset();
+  operand.failure = &buffer.failure();
+  operand.dtype = tensor.dtype();
+  operand.is_immediate = false;
+  set_axes(operand, tensor.shape(), tensor.strides(), like);
+  note(buffer, is_write);
+}
+
+void Launch::input(const TensorImpl& tensor, Access access, const Shape* like) {
+  add(tensor, like, access == Access::update);
+  ++inputs_;
+}
+
+void Launch::scalar(DType dtype, const std::array<std::byte, 8>& value, const Shape* like) {
+  Operand& operand = next();
+  operand.data = const_cast<std::byte*>(value.data());
+  operand.failure = nullptr;
+  operand.dtype = dtype;
+  operand.is_immediate = true;
+  set_axes(operand, {}, {}, like);
+  ++inputs_;
+}
+
+void Launch::output(const TensorImpl& tensor) {
+  add(tensor, nullptr, true);
+  ++outputs_;
+}
+
+void Launch::scratch(Buffer& buffer) {
+  Operand& operand = next();
+  operand.data = buffer.address() + buffer.device().memory().kernel_offset();
+  operand.failure = &buffer.failure();
+  operand.dtype = DType::u8;
+  operand.is_immediate = false;
+  operand.rank = 1;
+  operand.axes[0] = {static_cast<std::int64_t>(buffer.bytes()), 1};
+  note(buffer, true);
+}
+
+KernelCall Launch::call() const noexcept {
+  KernelCall out;
+  out.op = &op_;
+  out.site = site_;
+  out.inputs = inputs_;
+  out.outputs = outputs_;
+  out.operands = many_.empty() ? few_.data() : many_.data();
+  out.attributes = &attributes_;
+  return out;
+}
+
+Kernel Launch::kernel() const noexcept { return op_.kernels[static_cast<std::size_t>(on_.device().backend())].load(std::memory_order_acquire); }
+
+void Launch::run_in_caller() {
+  const bool traced = journal::is_recording();
+  const Nanoseconds begin = traced ? now() : 0;
+  KernelContext context{on_.device().parallel(), nullptr};
+  if (FailureRef failure = run_call(call(), count_, kernel(), context, on_.name())) [[unlikely]] current_stream(on_).report(std::move(failure));
+  for (const Use& use : uses_) {
+    if (use.is_write) use.buffer->note_write({});
+  }
+  if (traced) [[unlikely]] journal::record({.kind = journal::EventKind::run, .name = op_.name.c_str(), .site = site_, .begin = begin, .end = now()});
+}
+
+void Launch::submit(DeviceStream& stream) {
+  const PackedCall packed(call(), count_, kernel());
+  const Work work{.kind = &packed_call_kind, .name = op_.name.c_str(), .site = site_, .payload = packed.data(), .payload_bytes = packed.size(),
+                  .traffic_bytes = traffic_, .is_copy = op_.is_copy};
+  const bool traced = journal::is_recording();
+  const Nanoseconds begin = traced ? now() : 0;
+  TimelinePoint point;
+  for (;;) {
+    std::unique_lock lock(stream.order());
+    const TimelinePoint full = stream.full_until(traffic_);
+    if (full.stream != StreamId::none) [[unlikely]] {
+      lock.unlock();
+      await(full, SyncReason::back_pressure, std::nullopt, site_);
+      continue;
+    }
+    Points after;
+    if (!detail::thread_settings.manual_order) [[likely]] {
+      for (const Use& use : uses_) use.is_write ? use.buffer->before_write(stream.id(), after) : use.buffer->before_read(stream.id(), after);
+      derive_edges(stream, after, site_);
+    }
+    point = stream.submit(work, after.view());
+    for (const Use& use : uses_) use.is_write ? use.buffer->note_write(point) : use.buffer->note_read(point);
+    break;
+  }
+  stream.kick();
+  if (traced) [[unlikely]] {
+    journal::record({.kind = journal::EventKind::enqueue, .name = op_.name.c_str(), .site = site_, .begin = begin, .end = now(), .value = point.value});
+  }
+}
+
+}  // namespace tutti

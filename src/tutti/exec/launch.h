@@ -1,0 +1,56 @@
+// One kernel about to run: its operands, the buffers they stand in, and the two ways to set it going.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "tutti/exec/op_table.h"
+#include "tutti/memory/buffer.h"
+#include "tutti/tensor/tensor.h"
+
+namespace tutti {
+
+class Launch {
+ public:
+  Launch(const OpRow& op, const Attributes& attributes, LogicalDevice& on, Site site) noexcept
+      : op_(op), attributes_(attributes), on_(on), site_(site) {}
+
+  // In this order: inputs, outputs, scratch. `like`: broadcast to that shape.
+  void input(const TensorImpl& tensor, Access access, const Shape* like);
+  void scalar(DType dtype, const std::array<std::byte, 8>& value, const Shape* like);
+  void output(const TensorImpl& tensor);
+  void scratch(Buffer& buffer);
+
+  // By the calling thread, now. Every input is ready and nothing in flight uses the outputs.
+  void run_in_caller();
+  // On the stream, after what the declared access says it must come after.
+  void submit(DeviceStream& stream);
+
+ private:
+  static constexpr std::size_t inline_operands = 8;
+  struct Use {
+    Buffer* buffer;
+    bool is_write;
+  };
+
+  Operand& next();
+  void add(const TensorImpl& tensor, const Shape* like, bool is_write);
+  void note(Buffer& buffer, bool is_write);
+  [[nodiscard]] KernelCall call() const noexcept;
+  [[nodiscard]] Kernel kernel() const noexcept;
+
+  const OpRow& op_;
+  const Attributes& attributes_;
+  LogicalDevice& on_;
+  Site site_;
+  std::uint16_t inputs_ = 0;
+  std::uint16_t outputs_ = 0;
+  std::uint64_t traffic_ = 0;
+  std::size_t count_ = 0;
+  std::array<Operand, inline_operands> few_;
+  std::vector<Operand> many_;
+  InlineVector<Use, inline_operands> uses_;
+};
+
+}  // namespace tutti

@@ -1,0 +1,97 @@
+#include "tutti/exec/op_table.h"
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <numeric>
+
+#include "tutti/base/error.h"
+#include "tutti/base/text.h"
+
+namespace tutti {
+
+namespace {
+
+struct Table {
+  std::mutex mutex;
+  std::map<std::string, std::unique_ptr<OpRow>, std::less<>> rows;
+};
+
+Table& table() {
+  static Table& instance = *new Table;
+  return instance;
+}
+
+OpRow& row(Table& all, std::string_view name) {
+  const auto found = all.rows.find(name);
+  if (found != all.rows.end()) return *found->second;
+  auto made = std::make_unique<OpRow>();
+  made->name = name;
+  return *all.rows.emplace(std::string(name), std::move(made)).first->second;
+}
+
+void add_kernel(OpRow& to, BackendKind kind, Kernel kernel) {
+  if (kernel == nullptr) return;
+  to.kernels[static_cast<std::size_t>(kind)].store(kernel, std::memory_order_release);
+  to.mask.fetch_or(mask_of(kind), std::memory_order_acq_rel);
+}
+
+std::size_t distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> last(b.size() + 1);
+  std::iota(last.begin(), last.end(), 0);
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    std::size_t diagonal = last[0]++;
+    for (std::size_t j = 0; j < b.size(); ++j) {
+      const std::size_t replaced = diagonal + (a[i] == b[j] ? 0 : 1);
+      diagonal = last[j + 1];
+      last[j + 1] = std::min({replaced, last[j] + 1, diagonal + 1});
+    }
+  }
+  return last.back();
+}
+
+}  // namespace
+
+const OpRow& register_op(OpDefinition definition, const OpKernels& kernels, Site site) {
+  if (definition.name.empty()) throw InvalidArgument("an op needs a name", site);
+  if (definition.infer == nullptr) throw InvalidArgument(text("op ", printable(definition.name), " needs an inference function: it says the dtype and shape of each output"), site);
+  Table& all = table();
+  const std::lock_guard lock(all.mutex);
+  OpRow& made = row(all, definition.name);
+  if (made.infer != nullptr) throw InvalidArgument(text("an op named ", printable(definition.name), " is registered already; choose another name"), site);
+  made.infer = definition.infer;
+  made.access = std::move(definition.access);
+  made.is_elementwise = definition.is_elementwise;
+  made.is_copy = definition.is_copy;
+  add_kernel(made, BackendKind::cpu, kernels.cpu);
+  add_kernel(made, BackendKind::sim, kernels.sim);
+  add_kernel(made, BackendKind::cuda, kernels.cuda);
+  return made;
+}
+
+bool register_kernel(const char* op, BackendKind kind, Kernel kernel) {
+  Table& all = table();
+  const std::lock_guard lock(all.mutex);
+  add_kernel(row(all, op), kind, kernel);
+  return true;
+}
+
+const OpRow& find_op(std::string_view name, Site site) {
+  Table& all = table();
+  const std::lock_guard lock(all.mutex);
+  const auto found = all.rows.find(name);
+  if (found != all.rows.end() && found->second->infer != nullptr) return *found->second;
+  std::string nearest;
+  std::size_t best = std::max<std::size_t>(2, name.size() / 3) + 1;
+  for (const auto& [known, unused] : all.rows) {
+    const std::size_t apart = name.size() > 64 ? best : distance(name, known);
+    if (apart < best) {
+      best = apart;
+      nearest = known;
+    }
+  }
+  throw UnknownOp(text("no op is named '", printable(name), "'", nearest.empty() ? "" : text("; did you mean '", nearest, "'?")), site);
+}
+
+}  // namespace tutti

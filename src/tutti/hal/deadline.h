@@ -1,0 +1,25 @@
+// Syncs that end in success or in a list of what is still pending, per stream.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <span>
+
+#include "tutti/hal/door.h"
+
+namespace tutti {
+
+class DeviceStream;
+
+using Timeout = std::optional<std::chrono::nanoseconds>;
+
+struct SyncOptions {
+  Timeout timeout;  // none: wait as long as it takes
+};
+
+// Throws DeadlineExceeded, naming op, site and age of what has not finished; everything goes on running.
+void sync_point(TimelinePoint point, SyncReason reason, const SyncOptions& options, Site site);
+// All that was submitted to these streams before the call, under one deadline.
+void sync_streams(std::span<DeviceStream* const> streams, SyncReason reason, const SyncOptions& options, Site site);
+
+}  // namespace tutti

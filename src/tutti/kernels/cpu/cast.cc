@@ -1,0 +1,30 @@
+#include "tutti/kernels/cpu/elementwise.h"
+#include "tutti/kernels/cpu/kernels.h"
+
+namespace tutti::kernels {
+
+namespace {
+constexpr bool is_half(DType dtype) { return dtype == DType::f16 || dtype == DType::bf16; }
+}  // namespace
+
+// Half precision goes through f32, which holds every f16 and bf16. To half precision from a type that f32 does not hold
+// exactly, the f32 is made odd first, so that the value is rounded once in effect.
+void cast(const KernelCall& call, KernelContext& context) {
+  const DType from = call.in(0).dtype;
+  const DType to = call.out().dtype;
+  if (from == to) {
+    copy(call, context);
+    return;
+  }
+  const DType working_from = is_half(from) ? DType::f32 : from;
+  const DType working_to = is_half(to) ? DType::f32 : to;
+  Elementwise op;
+  if (is_half(from)) op.widen = conversion(from, DType::f32);
+  if (is_half(to)) op.narrow = conversion(DType::f32, to);
+  const Row sticky = is_half(to) ? sticky_row(from) : nullptr;
+  op.row.plain = sticky != nullptr ? sticky
+                                   : conversion_rows()[static_cast<std::size_t>(working_from)][static_cast<std::size_t>(working_to)];
+  run_elementwise(call, context, op);
+}
+
+}  // namespace tutti::kernels

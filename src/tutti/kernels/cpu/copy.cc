@@ -1,0 +1,110 @@
+#include <algorithm>
+#include <cstring>
+
+#include "tutti/kernels/cpu/kernels.h"
+#include "tutti/kernels/cpu/ranges.h"
+#include "tutti/kernels/cpu/strided.h"
+
+namespace tutti::kernels {
+
+namespace {
+
+constexpr std::int64_t tile = 32;  // a square that stays in the first-level cache on both sides
+
+// to[r * width + c] = from[c * step + r] for a part of a matrix, square by square.
+template <class U>
+void transpose(const U* from, std::int64_t step, U* to, std::int64_t width, std::int64_t first_row, std::int64_t last_row) {
+  for (std::int64_t column = 0; column < width; column += tile) {
+    const std::int64_t columns = std::min(tile, width - column);
+    for (std::int64_t row = first_row; row < last_row; row += tile) {
+      const std::int64_t rows = std::min(tile, last_row - row);
+      for (std::int64_t r = row; r < row + rows; ++r) {
+        U* out = to + r * width + column;
+        const U* in = from + column * step + r;
+        for (std::int64_t c = 0; c < columns; ++c) out[c] = in[c * step];
+      }
+    }
+  }
+}
+
+// A dense output from an input whose last two axes are swapped: elements of one output row lie far apart, but those of
+// one output column side by side. Any axes before those two are walked one matrix after the other.
+bool copy_transposed(const Layout& from, std::byte* to, Parallel& parallel) {
+  const std::size_t rank = from.rank();
+  if (rank < 2 || from.axis(rank - 2).stride != 1 || from.axis(rank - 1).stride == 0) return false;
+  const std::int64_t rows = from.axis(rank - 2).size;
+  const std::int64_t width = from.axis(rank - 1).size;
+  const std::int64_t step = from.axis(rank - 1).stride;
+  if (rows < 8 || width < 8) return false;
+  const std::int64_t bands = (rows + tile - 1) / tile;
+  const std::int64_t matrices = from.count() / (rows * width);
+  const auto size = static_cast<std::int64_t>(from.element_size());
+  const auto copy_bands = [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t band = begin; band < end; ++band) {
+      std::int64_t rest = band / bands;
+      const std::int64_t matrix = rest;
+      std::int64_t offset = 0;
+      for (std::size_t i = rank - 2; i-- > 0;) {
+        offset += rest % from.axis(i).size * from.axis(i).stride;
+        rest /= from.axis(i).size;
+      }
+      const std::byte* source = from.data() + offset * size;
+      std::byte* target = to + matrix * rows * width * size;
+      const std::int64_t row = band % bands * tile;
+      const std::int64_t last = std::min(row + tile, rows);
+      const auto go = [&]<class U>(U) {
+        transpose(reinterpret_cast<const U*>(source), step, reinterpret_cast<U*>(target), width, row, last);
+      };
+      switch (size) {
+        case 1: go(std::uint8_t{}); break;
+        case 2: go(std::uint16_t{}); break;
+        case 4: go(std::uint32_t{}); break;
+        default: go(std::uint64_t{}); break;
+      }
+    }
+  };
+  const std::int64_t all = bands * matrices;
+  if (from.count() < serial_elements || parallel.width() == 1) {
+    copy_bands(0, all);
+    return true;
+  }
+  const std::int64_t chunks = std::min(all, static_cast<std::int64_t>(parallel.width()) * 4);
+  parallel.for_each_chunk(static_cast<std::size_t>(chunks), [&](std::size_t chunk) {
+    const auto i = static_cast<std::int64_t>(chunk);
+    copy_bands(all * i / chunks, all * (i + 1) / chunks);
+  });
+  return true;
+}
+
+}  // namespace
+
+void copy(const KernelCall& call, KernelContext& context) {
+  const Layout from(call.in(0));
+  const Layout to(call.out());
+  const auto size = static_cast<std::int64_t>(to.element_size());
+  if (to.count() == 0) return;
+  if (to.is_dense() && from.is_dense()) {
+    if (to.data() == from.data()) return;
+    for_each_range(context.parallel, to.count(), [&](std::int64_t begin, std::int64_t end) {
+      std::memcpy(to.data() + begin * size, from.data() + begin * size, static_cast<std::size_t>((end - begin) * size));
+    });
+    return;
+  }
+  if (to.is_dense()) {
+    if (copy_transposed(from, to.data(), context.parallel)) return;
+    for_each_range(context.parallel, to.count(), [&](std::int64_t begin, std::int64_t end) {
+      from.gather(begin, end - begin, to.data() + begin * size);
+    });
+    return;
+  }
+  for_each_range(context.parallel, to.count(), [&](std::int64_t begin, std::int64_t end) {
+    alignas(64) std::array<std::byte, block_elements * 8> block;
+    for (std::int64_t at = begin; at < end; at += block_elements) {
+      const std::int64_t n = std::min(block_elements, end - at);
+      from.gather(at, n, block.data());
+      to.scatter(at, n, block.data());
+    }
+  });
+}
+
+}  // namespace tutti::kernels

@@ -1,0 +1,127 @@
+#include "tutti/kernels/cpu/elementwise.h"
+
+#include <unistd.h>
+
+#include <string>
+
+#include "tutti/base/error.h"
+#include "tutti/kernels/cpu/kernels.h"
+#include "tutti/kernels/cpu/streaming.h"
+
+namespace tutti::kernels {
+
+void run_in_ranges(const KernelCall& call, KernelContext& context, const Elementwise& op) {
+  const Operand& out = call.out();
+  const std::size_t n_inputs = call.inputs;
+  const Writer writer(out, op.narrow);
+  std::array<Reader, 3> readers;
+  bool direct = writer.layout().is_dense() && !writer.converts();
+  bool in_place = false;
+  unsigned singles = 0;
+  for (std::size_t i = 0; i < n_inputs; ++i) {
+    readers[i] = Reader(call.in(i), op.widen, sizeof(float));
+    const Layout& layout = readers[i].layout();
+    if (!layout.is_dense()) {
+      if (layout.is_single()) singles |= 1U << i;
+      direct = direct && layout.is_single();
+    }
+    direct = direct && !readers[i].converts();
+    in_place = in_place || layout.data() == out.data;
+  }
+  const std::int64_t count = writer.layout().count();
+  const auto out_size = static_cast<std::int64_t>(writer.layout().element_size());
+  if (direct) {
+    const Row row = !in_place && pays_to_stream(count * out_size) && op.row.streaming != nullptr ? op.row.streaming : op.row.plain;
+    for_each_range(context.parallel, count, [&](std::int64_t begin, std::int64_t end) {
+      std::array<const void*, 3> inputs;
+      for (std::size_t i = 0; i < n_inputs; ++i) {
+        const auto size = static_cast<std::int64_t>(readers[i].layout().element_size());
+        inputs[i] = readers[i].layout().data() + ((singles >> i & 1U) != 0 ? 0 : begin * size);
+      }
+      row(inputs.data(), singles, out.data + begin * out_size, static_cast<std::size_t>(end - begin));
+    });
+    return;
+  }
+  for_each_range(context.parallel, count, [&](std::int64_t begin, std::int64_t end) {
+    std::array<Scratch, 4> scratch;
+    std::array<const void*, 3> inputs;
+    for (std::size_t i = 0; i < n_inputs; ++i) {
+      if ((singles >> i & 1U) != 0) inputs[i] = readers[i].read(0, 1, scratch[i]);
+    }
+    for (std::int64_t at = begin; at < end; at += block_elements) {
+      const std::int64_t n = std::min(block_elements, end - at);
+      for (std::size_t i = 0; i < n_inputs; ++i) {
+        if ((singles >> i & 1U) == 0) inputs[i] = readers[i].read(at, n, scratch[i]);
+      }
+      std::byte* room = writer.room(at, n, scratch[3]);
+      op.row.plain(inputs.data(), singles, room, static_cast<std::size_t>(n));
+      writer.write(at, n, room, scratch[3]);
+    }
+  });
+}
+
+std::array<Elementwise, dtype_count> elementwise_by_dtype(const std::array<RowPair, dtype_count>& rows) {
+  std::array<Elementwise, dtype_count> all;
+  for (std::size_t i = 0; i < dtype_count; ++i) all[i].row = rows[i];
+  for (const DType half : {DType::f16, DType::bf16}) {
+    all[static_cast<std::size_t>(half)] = {rows[static_cast<std::size_t>(DType::f32)], conversion(half, DType::f32),
+                                           conversion(DType::f32, half)};
+  }
+  return all;
+}
+
+void refuse_dtype(const char* op, DType dtype, Site site) {
+  throw KernelFailed(std::string(op) + " has no CPU kernel for " + std::string(to_string(dtype)) + "; cast the input first", site);
+}
+
+bool pays_to_stream(std::int64_t bytes) noexcept {
+  static const std::int64_t limit = [] {
+    const long cache = sysconf(_SC_LEVEL3_CACHE_SIZE);
+    return std::max<std::int64_t>(cache, 8 << 20);
+  }();
+  return bytes >= limit;
+}
+
+namespace {
+using Table = std::array<Elementwise, dtype_count>;
+
+inline void run(const char* name, const Table& table, const KernelCall& call, KernelContext& context) {
+  const DType dtype = call.in(call.inputs - 1U).dtype;
+  const Elementwise& op = table[static_cast<std::size_t>(dtype)];
+  if (op.row.plain == nullptr) refuse_dtype(name, dtype, call.site);
+  run_elementwise(call, context, op);
+}
+}  // namespace
+
+void add(const KernelCall& call, KernelContext& context) {
+  static const Table table = elementwise_by_dtype(arithmetic_rows().add);
+  run("AddV2", table, call, context);
+}
+
+void multiply(const KernelCall& call, KernelContext& context) {
+  static const Table table = elementwise_by_dtype(arithmetic_rows().multiply);
+  run("Mul", table, call, context);
+}
+
+void exp(const KernelCall& call, KernelContext& context) {
+  static const Table table = elementwise_by_dtype(arithmetic_rows().exp);
+  run("Exp", table, call, context);
+}
+
+void relu(const KernelCall& call, KernelContext& context) {
+  static const Table table = elementwise_by_dtype(arithmetic_rows().relu);
+  run("Relu", table, call, context);
+}
+
+void select(const KernelCall& call, KernelContext& context) {
+  static const Table table = [] {
+    Table all;
+    for (std::size_t i = 0; i < dtype_count; ++i) {
+      all[i].row = select_rows()[static_cast<std::size_t>(std::countr_zero(size_of(static_cast<DType>(i))))];
+    }
+    return all;
+  }();
+  run("SelectV2", table, call, context);
+}
+
+}  // namespace tutti::kernels

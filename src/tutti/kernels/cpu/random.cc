@@ -1,0 +1,135 @@
+// Uniform random numbers, the same bits on every backend. The layout:
+//
+// Block b of key k is Philox4x32-10 with the counter words {b mod 2^32, b / 2^32, 0, 0} and the key words {k mod 2^32,
+// k / 2^32}; it gives the words w0 ... w3. Element i in row order uses
+//   f64, i64:          block counter + i / 2, the pair (w0, w1) when i is even, (w2, w3) when odd; bits = second * 2^32 + first
+//   all other dtypes:  block counter + i / 4, the word number i mod 4
+// so a draw of n elements uses at most n / 2 + 1 blocks from `counter` on. From the word w or the bits:
+//   f32   u = (w >> 8) * 2^-24        f16   u = (w >> 21) * 2^-11        bf16  u = (w >> 24) * 2^-8
+//   f64   u = (bits >> 11) * 2^-53    bool  w >> 31
+//   u8 ... i32  low + ((w * range) >> 32)        i64  low + ((bits * range) >> 64)        range = high - low
+// The floating result is u * (high - low) + low in f32 (f64 for f64), the difference taken in f64, product and sum rounded
+// one by one (never fused) and then rounded to the dtype. If that gives high or more, it is the dtype's next value below high.
+#include <bit>
+#include <cmath>
+#include <limits>
+
+#include "tutti/exec/attributes.h"
+#include "tutti/kernels/cpu/kernels.h"
+#include "tutti/kernels/cpu/ranges.h"
+
+namespace tutti::kernels {
+
+namespace {
+
+// The largest value below x; x is not the least one.
+template <class T>
+T before(T x) {
+  if constexpr (std::is_floating_point_v<T>) {
+    return std::nextafter(x, -std::numeric_limits<T>::infinity());
+  } else {
+    T result = x;
+    if ((x.bits & 0x7fffU) == 0) {
+      result.bits = 0x8001U;
+    } else {
+      result.bits = static_cast<std::uint16_t>((x.bits & 0x8000U) != 0 ? x.bits + 1 : x.bits - 1);
+    }
+    return result;
+  }
+}
+
+// T the dtype, F the type computed in.
+template <class T, class F, class Unit>
+void fill_floating(const UniformAttributes& draw, std::int64_t n, T* out, Unit&& unit) {
+  const F low = static_cast<F>(draw.low);
+  const F span = static_cast<F>(draw.high - draw.low);
+  const T high(static_cast<F>(draw.high));
+  const T most = draw.high > draw.low ? before(high) : T(low);
+  for (std::int64_t i = 0; i < n; ++i) {
+    const F scaled = unit(i) * span;
+    const T value(scaled + low);
+    out[i] = static_cast<F>(value) >= static_cast<F>(high) ? most : value;
+  }
+}
+
+__extension__ using Wide = unsigned __int128;
+
+// high - low modulo 2^64: 0 stands for all of them.
+std::uint64_t range_of(const UniformAttributes& draw) {
+  const auto whole = [](double x) {
+    if (x >= 0x1p63) return std::uint64_t{1} << 63U;
+    return static_cast<std::uint64_t>(x <= -0x1p63 ? std::numeric_limits<std::int64_t>::min() : static_cast<std::int64_t>(x));
+  };
+  return whole(draw.high) - whole(draw.low);
+}
+
+template <class T>
+void fill_integer(const UniformAttributes& draw, std::int64_t n, const std::uint32_t* words, T* out) {
+  const std::uint64_t range = range_of(draw);
+  const auto low = static_cast<std::uint64_t>(draw.low <= -0x1p63 ? std::numeric_limits<std::int64_t>::min()
+                                                                  : static_cast<std::int64_t>(draw.low));
+  for (std::int64_t i = 0; i < n; ++i) {
+    if constexpr (sizeof(T) == 8) {
+      const std::uint64_t bits = static_cast<std::uint64_t>(words[2 * i + 1]) << 32U | words[2 * i];
+      const auto product = static_cast<Wide>(bits) * range;
+      out[i] = static_cast<T>(low + (range == 0 ? bits : static_cast<std::uint64_t>(product >> 64U)));
+    } else {
+      out[i] = static_cast<T>(low + ((words[i] * range) >> 32U));
+    }
+  }
+}
+
+void fill(const UniformAttributes& draw, DType dtype, std::int64_t n, const std::uint32_t* words, std::byte* to) {
+  switch (dtype) {
+    case DType::f32:
+      fill_floating<float, float>(draw, n, reinterpret_cast<float*>(to),
+                                  [words](std::int64_t i) { return static_cast<float>(words[i] >> 8U) * 0x1p-24F; });
+      break;
+    case DType::f16:
+      fill_floating<f16, float>(draw, n, reinterpret_cast<f16*>(to),
+                                [words](std::int64_t i) { return static_cast<float>(words[i] >> 21U) * 0x1p-11F; });
+      break;
+    case DType::bf16:
+      fill_floating<bf16, float>(draw, n, reinterpret_cast<bf16*>(to),
+                                 [words](std::int64_t i) { return static_cast<float>(words[i] >> 24U) * 0x1p-8F; });
+      break;
+    case DType::f64:
+      fill_floating<double, double>(draw, n, reinterpret_cast<double*>(to), [words](std::int64_t i) {
+        const std::uint64_t bits = static_cast<std::uint64_t>(words[2 * i + 1]) << 32U | words[2 * i];
+        return static_cast<double>(bits >> 11U) * 0x1p-53;
+      });
+      break;
+    case DType::boolean:
+      for (std::int64_t i = 0; i < n; ++i) to[i] = static_cast<std::byte>(words[i] >> 31U);
+      break;
+    case DType::u8: fill_integer(draw, n, words, reinterpret_cast<std::uint8_t*>(to)); break;
+    case DType::i8: fill_integer(draw, n, words, reinterpret_cast<std::int8_t*>(to)); break;
+    case DType::i16: fill_integer(draw, n, words, reinterpret_cast<std::int16_t*>(to)); break;
+    case DType::i32: fill_integer(draw, n, words, reinterpret_cast<std::int32_t*>(to)); break;
+    case DType::i64: fill_integer(draw, n, words, reinterpret_cast<std::int64_t*>(to)); break;
+  }
+}
+
+}  // namespace
+
+void random_uniform(const KernelCall& call, KernelContext& context) {
+  const auto draw = call.attributes->as<UniformAttributes>();
+  const Operand& out = call.out();
+  const Writer writer(out);
+  const PhiloxRow philox = philox_row();
+  const std::int64_t per_block = size_of(out.dtype) == 8 ? 2 : 4;
+  for_each_range(context.parallel, writer.layout().count(), [&](std::int64_t begin, std::int64_t end) {
+    Scratch scratch;
+    alignas(64) std::array<std::uint32_t, block_elements * 2> words;
+    for (std::int64_t at = begin; at < end; at += block_elements) {  // ranges begin at whole blocks of elements
+      const std::int64_t n = std::min(block_elements, end - at);
+      philox(draw.key, draw.counter + static_cast<std::uint64_t>(at / per_block),
+             static_cast<std::size_t>((n + per_block - 1) / per_block), words.data());
+      std::byte* room = writer.room(at, n, scratch);
+      fill(draw, out.dtype, n, words.data(), room);
+      writer.write(at, n, room, scratch);
+    }
+  });
+}
+
+}  // namespace tutti::kernels

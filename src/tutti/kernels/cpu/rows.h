@@ -1,0 +1,63 @@
+// The vectorised inner loops: each works on elements that lie one after the other, in the best instruction set of the machine.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "tutti/tensor/dtype.h"
+
+namespace tutti::kernels {
+
+// output[i] = f(inputs[0][i], inputs[1][i], ...). Bit k of `singles` says that input k is one element that stands for all.
+// The output may be one of the inputs.
+using Row = void (*)(const void* const* inputs, unsigned singles, void* output, std::size_t count);
+
+// `streaming` writes past the caches: for outputs larger than they are.
+struct RowPair {
+  Row plain = nullptr;
+  Row streaming = nullptr;
+};
+
+// Null where an op lacks the dtype; f16 and bf16 are null everywhere: they are worked on as f32.
+struct ArithmeticRows {
+  std::array<RowPair, dtype_count> add, multiply, relu, exp;
+};
+const ArithmeticRows& arithmetic_rows();
+
+// By element size: 1, 2, 4, 8 bytes at index 0 to 3. Inputs: bool condition, then the two choices.
+const std::array<RowPair, 4>& select_rows();
+
+// [from][to]. Half precision only to and from f32. Float to integer truncates; what does not fit becomes the nearest
+// integer that does, NaN becomes 0. Integer to a smaller integer wraps. Anything but 0 is true.
+using ConversionRows = std::array<std::array<Row, dtype_count>, dtype_count>;
+const ConversionRows& conversion_rows();
+// To f32 with an inexact result made odd, so that rounding it again to half precision rounds as if once. From i32, i64, f64.
+Row sticky_row(DType from);
+
+template <class T>
+struct SumRows {
+  // The sum of up to `block` elements.
+  T (*sum)(const T* elements, std::size_t count);
+  // output[i] = rows[0][i] + ... + rows[n - 1][i], up to eight rows; the output may be one of them.
+  void (*add)(const T* const* rows, std::size_t n, T* output, std::size_t count);
+  // output[i] = the sum of elements[i * length] and the length - 1 after it, for short lengths.
+  void (*sum_each)(const T* elements, std::size_t length, T* output, std::size_t count);
+};
+template <class T>
+const SumRows<T>& sum_rows();  // float, double, std::int64_t
+
+struct ProductRows {
+  // c (m x n, row stride ldc) += a (m x k) times b (k x n, row stride ldb), modulo 2^32 and 2^64. Row order.
+  void (*multiply32)(std::size_t m, std::size_t n, std::size_t k, const std::uint32_t* a, const std::uint32_t* b,
+                     std::uint32_t* c);
+  void (*multiply64)(std::size_t m, std::size_t n, std::size_t k, const std::uint64_t* a, const std::uint64_t* b,
+                     std::uint64_t* c);
+};
+const ProductRows& product_rows();
+
+// Philox4x32-10: `words` receives the four words of block first, then those of block first + 1, and so on.
+using PhiloxRow = void (*)(std::uint64_t key, std::uint64_t first, std::size_t blocks, std::uint32_t* words);
+PhiloxRow philox_row();
+
+}  // namespace tutti::kernels

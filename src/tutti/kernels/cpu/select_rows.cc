@@ -1,0 +1,86 @@
+#include "tutti/kernels/cpu/rows.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "tutti/kernels/cpu/select_rows.cc"
+#include "hwy/foreach_target.h"  // IWYU pragma: keep
+
+#include "tutti/kernels/cpu/vector_math.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace tutti::kernels::HWY_NAMESPACE {
+
+// The condition bytes that belong to one vector of T, as a mask over it.
+template <class T>
+HWY_INLINE hn::Mask<hn::ScalableTag<T>> condition_mask(const std::uint8_t* condition) {
+  const hn::ScalableTag<T> d;
+  const auto bytes = hn::LoadU(hn::Rebind<std::uint8_t, hn::ScalableTag<T>>(), condition);
+  if constexpr (sizeof(T) == 1) {
+    return hn::Ne(bytes, hn::Zero(d));
+  } else if constexpr (sizeof(T) == 8) {
+    const auto words = hn::PromoteTo(hn::Rebind<std::uint32_t, hn::ScalableTag<T>>(), bytes);
+    return hn::Ne(hn::PromoteTo(d, words), hn::Zero(d));
+  } else {
+    return hn::Ne(hn::PromoteTo(d, bytes), hn::Zero(d));
+  }
+}
+
+template <class T, bool streaming>
+void select_row(const void* const* inputs, unsigned singles, void* out, std::size_t count) {
+  const hn::ScalableTag<T> d;
+  const std::size_t lanes = hn::Lanes(d);
+  T* output = static_cast<T*>(out);
+  const auto* condition = static_cast<const std::uint8_t*>(inputs[0]);
+  std::uint8_t same[hn::MaxLanes(d)];
+  const bool one_condition = (singles & 1U) != 0;
+  if (one_condition) {
+    std::memset(same, *condition, sizeof(same));
+    condition = same;
+  }
+  Repeated<T> repeated[2];
+  Source<T> a(inputs[1], (singles & 2U) != 0, repeated[0]);
+  Source<T> b(inputs[2], (singles & 4U) != 0, repeated[1]);
+  std::size_t i = 0;
+  if constexpr (streaming) {
+    i = before_aligned(output, count);
+    for (std::size_t j = 0; j < i; ++j) {
+      output[j] = condition[one_condition ? 0 : j] != 0 ? a.position[a.step == 0 ? 0 : j] : b.position[b.step == 0 ? 0 : j];
+    }
+    a.advance(i);
+    b.advance(i);
+  }
+  for (; i + lanes <= count; i += lanes) {
+    const auto chosen = hn::IfThenElse(condition_mask<T>(one_condition ? condition : condition + i), a.load(), b.load());
+    if constexpr (streaming) {
+      hn::Stream(chosen, d, output + i);
+    } else {
+      hn::StoreU(chosen, d, output + i);
+    }
+    a.advance();
+    b.advance();
+  }
+  if constexpr (streaming) hwy::FlushStream();
+  for (std::size_t j = 0; i + j < count; ++j) {
+    const std::uint8_t first = condition[one_condition ? 0 : i + j];
+    output[i + j] = first != 0 ? a.position[a.step == 0 ? 0 : j] : b.position[b.step == 0 ? 0 : j];
+  }
+}
+
+std::array<RowPair, 4> make_select_rows() {
+  return {{{select_row<std::uint8_t, false>, select_row<std::uint8_t, true>},
+           {select_row<std::uint16_t, false>, select_row<std::uint16_t, true>},
+           {select_row<std::uint32_t, false>, select_row<std::uint32_t, true>},
+           {select_row<std::uint64_t, false>, select_row<std::uint64_t, true>}}};
+}
+
+}  // namespace tutti::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace tutti::kernels {
+HWY_EXPORT(make_select_rows);
+const std::array<RowPair, 4>& select_rows() {
+  static const std::array<RowPair, 4> rows = HWY_DYNAMIC_DISPATCH(make_select_rows)();
+  return rows;
+}
+}  // namespace tutti::kernels
+#endif

@@ -1,0 +1,112 @@
+#include "tutti/kernels/cpu/rows.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "tutti/kernels/cpu/sum_rows.cc"
+#include "hwy/foreach_target.h"  // IWYU pragma: keep
+
+#include "tutti/kernels/cpu/vector_math.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace tutti::kernels::HWY_NAMESPACE {
+
+// Eight running sums, joined in pairs.
+template <class T>
+T sum_block(const T* elements, std::size_t count) {
+  const hn::ScalableTag<T> d;
+  const std::size_t lanes = hn::Lanes(d);
+  auto s0 = hn::Zero(d), s1 = s0, s2 = s0, s3 = s0, s4 = s0, s5 = s0, s6 = s0, s7 = s0;
+  std::size_t i = 0;
+  for (; i + 8 * lanes <= count; i += 8 * lanes) {
+    s0 = hn::Add(s0, hn::LoadU(d, elements + i));
+    s1 = hn::Add(s1, hn::LoadU(d, elements + i + lanes));
+    s2 = hn::Add(s2, hn::LoadU(d, elements + i + 2 * lanes));
+    s3 = hn::Add(s3, hn::LoadU(d, elements + i + 3 * lanes));
+    s4 = hn::Add(s4, hn::LoadU(d, elements + i + 4 * lanes));
+    s5 = hn::Add(s5, hn::LoadU(d, elements + i + 5 * lanes));
+    s6 = hn::Add(s6, hn::LoadU(d, elements + i + 6 * lanes));
+    s7 = hn::Add(s7, hn::LoadU(d, elements + i + 7 * lanes));
+  }
+  for (; i + lanes <= count; i += lanes) s0 = hn::Add(s0, hn::LoadU(d, elements + i));
+  if (i < count) {
+    const Source<T> rest(elements + i);
+    s1 = hn::Add(s1, rest.load(count - i));
+  }
+  const auto low = hn::Add(hn::Add(s0, s1), hn::Add(s2, s3));
+  const auto high = hn::Add(hn::Add(s4, s5), hn::Add(s6, s7));
+  return hn::GetLane(hn::SumOfLanes(d, hn::Add(low, high)));
+}
+
+template <class T>
+void add_rows(const T* const* rows, std::size_t n, T* output, std::size_t count) {
+  const hn::ScalableTag<T> d;
+  const std::size_t lanes = hn::Lanes(d);
+  std::size_t i = 0;
+  if (n == 8) {
+    for (; i + lanes <= count; i += lanes) {
+      const auto a = hn::Add(hn::LoadU(d, rows[0] + i), hn::LoadU(d, rows[1] + i));
+      const auto b = hn::Add(hn::LoadU(d, rows[2] + i), hn::LoadU(d, rows[3] + i));
+      const auto c = hn::Add(hn::LoadU(d, rows[4] + i), hn::LoadU(d, rows[5] + i));
+      const auto e = hn::Add(hn::LoadU(d, rows[6] + i), hn::LoadU(d, rows[7] + i));
+      hn::StoreU(hn::Add(hn::Add(a, b), hn::Add(c, e)), d, output + i);
+    }
+  } else {
+    for (; i + lanes <= count; i += lanes) {
+      auto sum = hn::LoadU(d, rows[0] + i);
+      for (std::size_t r = 1; r < n; ++r) sum = hn::Add(sum, hn::LoadU(d, rows[r] + i));
+      hn::StoreU(sum, d, output + i);
+    }
+  }
+  if (i < count) {
+    auto sum = Source<T>(rows[0] + i).load(count - i);
+    for (std::size_t r = 1; r < n; ++r) sum = hn::Add(sum, Source<T>(rows[r] + i).load(count - i));
+    store<T>(sum, output + i, count - i);
+  }
+}
+
+template <class T>
+void sum_each(const T* elements, std::size_t length, T* output, std::size_t count) {
+  if (length > 16) {
+    for (std::size_t i = 0; i < count; ++i) output[i] = sum_block(elements + i * length, length);
+    return;
+  }
+  using U = std::conditional_t<std::is_integral_v<T>, std::uint64_t, T>;  // wraps
+  for (std::size_t i = 0; i < count; ++i) {
+    U sum{0};
+    for (std::size_t j = 0; j < length; ++j) sum += static_cast<U>(elements[i * length + j]);
+    output[i] = static_cast<T>(sum);
+  }
+}
+
+template <class T>
+SumRows<T> make_rows() {
+  return {sum_block<T>, add_rows<T>, sum_each<T>};
+}
+SumRows<float> make_sum_rows_f32() { return make_rows<float>(); }
+SumRows<double> make_sum_rows_f64() { return make_rows<double>(); }
+SumRows<std::int64_t> make_sum_rows_i64() { return make_rows<std::int64_t>(); }
+
+}  // namespace tutti::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace tutti::kernels {
+HWY_EXPORT(make_sum_rows_f32);
+HWY_EXPORT(make_sum_rows_f64);
+HWY_EXPORT(make_sum_rows_i64);
+template <>
+const SumRows<float>& sum_rows<float>() {
+  static const SumRows<float> rows = HWY_DYNAMIC_DISPATCH(make_sum_rows_f32)();
+  return rows;
+}
+template <>
+const SumRows<double>& sum_rows<double>() {
+  static const SumRows<double> rows = HWY_DYNAMIC_DISPATCH(make_sum_rows_f64)();
+  return rows;
+}
+template <>
+const SumRows<std::int64_t>& sum_rows<std::int64_t>() {
+  static const SumRows<std::int64_t> rows = HWY_DYNAMIC_DISPATCH(make_sum_rows_i64)();
+  return rows;
+}
+}  // namespace tutti::kernels
+#endif

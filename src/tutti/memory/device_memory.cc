@@ -1,0 +1,231 @@
+#include "tutti/memory/device_memory.h"
+
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+
+#include "tutti/base/error.h"
+#include "tutti/base/text.h"
+#include "tutti/hal/device.h"
+#include "tutti/hal/door.h"
+#include "tutti/hal/kernel_thread.h"
+#include "tutti/hal/lifecycle.h"
+#include "tutti/journal/journal.h"
+#include "tutti/memory/growth_resource.h"
+#include "tutti/memory/limit_adaptor.h"
+#include "tutti/memory/memory_report.h"
+#include "tutti/memory/pool_resource.h"
+#include "tutti/memory/statistics_adaptor.h"
+#include "tutti/memory/tracking_adaptor.h"
+
+namespace tutti {
+
+namespace {
+
+using MemoryStack = StatisticsAdaptor<TrackingAdaptor<PoolResource<LimitAdaptor<GrowthResource>>>>;
+static_assert(MemoryResource<MemoryStack>);
+
+std::uint64_t limit_or_capacity(std::uint64_t limit, Device& device) { return limit != 0 ? limit : device.memory().capacity(); }
+
+bool is_forked() noexcept { return !is_usable() && detail::lifecycle.load(std::memory_order_relaxed) == Lifecycle::forked; }
+
+}  // namespace
+
+struct DeviceMemory::State final : BlockOwner {
+  State(Device& owner, const DeviceMemoryOptions& options)
+      : device(owner), stack(owner, *this, limit_or_capacity(options.limit, owner), owner.memory(), options.growth) {}
+
+  auto& tracking() noexcept { return stack.upstream(); }
+  auto& pool() noexcept { return tracking().upstream(); }
+  auto& limit() noexcept { return pool().upstream(); }
+
+  void take_back(Block& block) noexcept override;
+  Block* allocate_under_pressure(std::size_t bytes, StreamId stream, Site site);
+  // The uses of the blocks that wait longest are awaited through the door; false when no block waits.
+  bool await_pending(std::size_t blocks, Site site);
+  MemoryInfo info_locked();
+  [[noreturn]] void refuse(std::size_t bytes, Site site);
+  void note(journal::EventKind kind, std::size_t bytes, Site site) const noexcept {
+    const Nanoseconds at = now();
+    journal::record({.kind = kind, .name = kind == journal::EventKind::alloc ? "alloc" : "free",
+                     .detail = device.name().c_str(), .site = site, .begin = at, .end = at, .value = bytes});
+  }
+
+  Device& device;
+  std::mutex mutex;  // short, but for mapping memory, which the door accounts for
+  MemoryStack stack;
+  std::atomic<Relieve> relieve{nullptr};
+  bool abandoned = false;  // the DeviceMemory is gone; the last block that comes back ends this
+};
+
+void DeviceMemory::State::take_back(Block& block) noexcept {
+  // A fork may have inherited the lock held by a thread it does not have.
+  if (is_forked()) [[unlikely]] return;
+  if (journal::is_recording()) [[unlikely]] note(journal::EventKind::free, block.bytes(), block.site());
+  bool last = false;
+  {
+    const std::lock_guard lock(mutex);
+    stack.deallocate(block);
+    last = abandoned && stack.statistics().live == 0;
+  }
+  if (last) [[unlikely]] delete this;
+}
+
+bool DeviceMemory::State::await_pending(std::size_t blocks, Site site) {
+  std::vector<TimelinePoint> uses;
+  {
+    const std::lock_guard lock(mutex);
+    pool().pending_uses(blocks, uses);
+  }
+  // The last point of each stream stands for the earlier ones.
+  std::sort(uses.begin(), uses.end(), [](TimelinePoint a, TimelinePoint b) {
+    return a.stream != b.stream ? a.stream < b.stream : a.value > b.value;
+  });
+  const auto same_stream = [](TimelinePoint a, TimelinePoint b) { return a.stream == b.stream; };
+  uses.erase(std::unique(uses.begin(), uses.end(), same_stream), uses.end());
+  for (const TimelinePoint& point : uses) await(point, SyncReason::memory_pressure, std::nullopt, site);
+  return !uses.empty();
+}
+
+Block* DeviceMemory::State::allocate_under_pressure(std::size_t bytes, StreamId stream, Site site) {
+  const auto retry = [&]() -> Block* {
+    const std::lock_guard lock(mutex);
+    pool().settle();
+    return stack.allocate(bytes, stream, site);
+  };
+  {
+    const std::lock_guard lock(mutex);
+    if (bytes > limit().limit()) return nullptr;  // nothing that could be given up would help
+  }
+  if (const Relieve relief = relieve.load(std::memory_order_acquire); relief != nullptr && relief(device)) {
+    if (Block* block = retry()) return block;
+  }
+  // Wait for no more than is needed: for the oldest first, then for twice as many. Others may take what comes free,
+  // hence the bound. Inside a kernel nothing can be waited for.
+  for (unsigned round = 0; round < 32 && !is_inside_kernel(); ++round) {
+    if (!await_pending(std::size_t{1} << round, site)) break;
+    if (Block* block = retry()) return block;
+  }
+  const std::lock_guard lock(mutex);
+  pool().settle();
+  if (!pool().fits_after_trim(bytes)) return stack.allocate(bytes, stream, site);
+  // Memory in pieces: give the pieces back and map them again side by side.
+  stack.trim(site);
+  return stack.allocate(bytes, stream, site);
+}
+
+MemoryInfo DeviceMemory::State::info_locked() {
+  const MemoryStatistics& statistics = stack.statistics();
+  MemoryInfo out;
+  out.in_use = statistics.in_use;
+  out.peak = statistics.peak;
+  out.requested = statistics.requested;
+  out.allocations = statistics.allocations;
+  out.reserved = limit().mapped();
+  out.limit = limit().limit();
+  out.largest_free_block = pool().largest_hole();
+  const std::uint64_t free = out.reserved - out.in_use;
+  if (free != 0) out.fragmentation = 1.0 - static_cast<double>(out.largest_free_block) / static_cast<double>(free);
+  return out;
+}
+
+void DeviceMemory::State::refuse(std::size_t bytes, Site site) {
+  OutOfMemoryFacts facts{.device = device.name(), .request = bytes, .info = {}, .refusal = {}, .owners = {}};
+  {
+    const std::lock_guard lock(mutex);
+    facts.info = info_locked();
+    if (bytes <= facts.info.limit) facts.refusal = limit().refusal();
+    facts.owners = tracking().owners();
+  }
+  throw OutOfMemory(out_of_memory_text(facts), site);
+}
+
+DeviceMemory::DeviceMemory(Device& device, const DeviceMemoryOptions& options)
+    : state_(std::make_unique<State>(device, options)) {
+  if (options.growth) return;
+  const std::lock_guard lock(state_->mutex);
+  // A device that refuses now is asked again at the first request, which then reports it.
+  static_cast<void>(state_->pool().reserve(device.memory().granule(), Site{}));
+}
+
+DeviceMemory::~DeviceMemory() {
+  if (is_forked()) {
+    static_cast<void>(state_.release());
+    return;
+  }
+  std::unique_lock lock(state_->mutex);
+  // What is owned or in use by work in flight stays mapped until the device itself ends.
+  state_->stack.trim(Site{});
+  if (state_->stack.statistics().live == 0) {
+    lock.unlock();
+    return;
+  }
+  state_->abandoned = true;
+  static_cast<void>(state_.release());
+}
+
+Ref<Buffer> DeviceMemory::allocate(std::size_t bytes, StreamId stream, Site site) {
+  require_usable(site);
+  State& state = *state_;
+  Block* block = nullptr;
+  {
+    const std::lock_guard lock(state.mutex);
+    block = state.stack.allocate(bytes, stream, site);
+  }
+  if (block == nullptr) [[unlikely]] {
+    block = state.allocate_under_pressure(bytes, stream, site);
+    if (block == nullptr) state.refuse(bytes, site);
+  }
+  if (journal::is_recording()) [[unlikely]] state.note(journal::EventKind::alloc, bytes, site);
+  return Ref<Buffer>(block);
+}
+
+Device& DeviceMemory::device() const noexcept { return state_->device; }
+
+MemoryInfo DeviceMemory::info() const {
+  const std::lock_guard lock(state_->mutex);
+  return state_->info_locked();
+}
+
+void DeviceMemory::reset_peak() {
+  const std::lock_guard lock(state_->mutex);
+  state_->stack.reset_peak();
+}
+
+void DeviceMemory::set_limit(std::uint64_t bytes, Site site) {
+  State& state = *state_;
+  const std::uint64_t wanted = limit_or_capacity(bytes, state.device);
+  MemoryInfo found;
+  // Returns true when the limit was set.
+  const auto attempt = [&] {
+    const std::lock_guard lock(state.mutex);
+    if (state.stack.statistics().in_use <= wanted && state.limit().mapped() > wanted) state.stack.trim(site);
+    found = state.info_locked();
+    if (found.reserved > wanted) return false;
+    state.limit().set_limit(wanted);
+    return true;
+  };
+  if (attempt()) return;
+  // What was let go is given back as soon as the work in flight that uses it is done.
+  if (found.in_use <= wanted && !is_inside_kernel() && state.await_pending(~std::size_t{0}, site) && attempt()) return;
+  throw InvalidArgument(text("a memory limit of ", human_bytes(wanted), " was asked for on ", state.device.name(), ", but ",
+                             human_bytes(found.in_use), " are in use in ", human_bytes(found.reserved), " of mapped memory",
+                             found.in_use > wanted ? "" : " that cannot be given back in part",
+                             "; let go of tensors first, or ask for at least what is ",
+                             found.in_use > wanted ? "in use" : "mapped"),
+                        site);
+}
+
+std::uint64_t DeviceMemory::trim(Site site) {
+  const std::lock_guard lock(state_->mutex);
+  return state_->stack.trim(site);
+}
+
+std::vector<MemoryOwner> DeviceMemory::owners() const {
+  const std::lock_guard lock(state_->mutex);
+  return state_->tracking().owners();
+}
+
+void DeviceMemory::set_relief(Relieve relieve) noexcept { state_->relieve.store(relieve, std::memory_order_release); }
+
+}  // namespace tutti

@@ -1,0 +1,96 @@
+#include "tutti/ops/creation.h"
+
+#include <memory>
+
+#include "tutti/base/error.h"
+#include "tutti/base/text.h"
+#include "tutti/exec/attributes.h"
+#include "tutti/exec/executor.h"
+#include "tutti/memory/host_memory.h"
+
+namespace tutti {
+
+namespace {
+
+void infer_wanted(Inference& in) { in.output(in.wanted().dtype, in.wanted().shape); }
+
+void infer_same(Inference& in) {
+  in.expect_inputs(1);
+  in.output(in.dtype(0), in.shape(0));
+}
+
+const OpRow& constant_row = register_op({.name = "_EagerConst", .infer = infer_same, .is_copy = true});
+const OpRow& copy_row = register_op({.name = "_Copy", .infer = infer_same, .is_copy = true});
+const OpRow& fill_row = register_op({.name = "Fill", .infer = infer_wanted, .is_elementwise = true});
+const OpRow& uniform_row = register_op({.name = "RandomUniform", .infer = infer_wanted});
+
+}  // namespace
+
+namespace detail {
+
+void raise_ragged(Site site) { throw ShapeError("constant: the nested lists are ragged; every row must be as long as the first", site); }
+
+template <>
+Tensor nested_constant<bool, 1>(const std::initializer_list<bool>& list, Site site) {
+  return from_bytes(DType::boolean, {static_cast<std::int64_t>(list.size())}, std::as_bytes(std::span(list.begin(), list.size())), site);
+}
+
+template <>
+Tensor nested_constant<bool, 2>(const std::initializer_list<std::initializer_list<bool>>& list, Site site) {
+  const std::size_t columns = list.size() > 0 ? list.begin()->size() : 0;
+  std::vector<std::byte> bytes;
+  for (const auto& row : list) {
+    if (row.size() != columns) raise_ragged(site);
+    for (const bool value : row) bytes.push_back(std::byte{value});
+  }
+  return from_bytes(DType::boolean, {static_cast<std::int64_t>(list.size()), static_cast<std::int64_t>(columns)}, bytes, site);
+}
+
+}  // namespace detail
+
+Tensor from_bytes(DType dtype, const Shape& shape, std::span<const std::byte> bytes, Site site) {
+  const std::size_t expected = checked_bytes(dtype, shape, site);
+  if (bytes.size() != expected) {
+    throw ShapeError(text("constant: ", bytes.size() / size_of(dtype), " values of ", to_string(dtype), " were given for the shape ", to_string(shape), ", which holds ",
+                          expected / size_of(dtype)), site);
+  }
+  return upload("_EagerConst", dtype, shape, bytes.data(), site);
+}
+
+Tensor full(const Shape& shape, TensorArg value, DType dtype, Site site) {
+  const OutputSpec spec{dtype, shape};
+  checked_bytes(dtype, shape, site);
+  Tensor held;
+  OpCall call(fill_row, site);
+  call.add(detail::input_of(value, dtype, held, site));
+  if (!value.is_number() && value.tensor().rank() != 0) throw ShapeError(text("full: the value must be one element, not of shape ", to_string(value.tensor().shape())), site);
+  call.wanted = &spec;
+  execute(call);
+  return std::move(call.outputs[0]);
+}
+
+Tensor zeros(const Shape& shape, DType dtype, Site site) { return full(shape, 0, dtype, site); }
+Tensor ones(const Shape& shape, DType dtype, Site site) { return full(shape, 1, dtype, site); }
+
+Tensor uniform(const Shape& shape, const UniformOptions& options, Site site) {
+  if (!(options.low <= options.high)) throw InvalidArgument(text("uniform: low (", options.low, ") must not be above high (", options.high, ")"), site);
+  const OutputSpec spec{options.dtype, shape};
+  checked_bytes(options.dtype, shape, site);
+  OpCall call(uniform_row, site);
+  call.attributes = Attributes(UniformAttributes{options.key, options.counter, options.low, options.high});
+  call.wanted = &spec;
+  execute(call);
+  return std::move(call.outputs[0]);
+}
+
+Tensor wrap_host_memory(void* memory, DType dtype, const Shape& shape, std::function<void()> done, Site site) {
+  const std::size_t bytes = checked_bytes(dtype, shape, site);
+  if (memory == nullptr && bytes > 0) throw InvalidArgument("wrap_host_memory got a null pointer", site);
+  if (reinterpret_cast<std::uintptr_t>(memory) % size_of(dtype) != 0) {
+    throw InvalidArgument(text("wrap_host_memory: the address is not aligned to the ", size_of(dtype), " bytes of ", to_string(dtype)), site);
+  }
+  Device& cpu = runtime(site).cpu().device();
+  return make_dense(ExternalBuffer::wrap(static_cast<std::byte*>(memory), bytes, cpu, std::move(done), site), dtype, shape);
+}
+
+}  // namespace tutti

@@ -1,0 +1,104 @@
+// Making tensors: from host values, filled, random. All return at once; host values are copied at the call.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <initializer_list>
+#include <span>
+#include <vector>
+
+#include "tutti/ops/tensor_arg.h"
+
+namespace tutti {
+
+// Host values in row order. Throws ShapeError when the count does not fit the shape.
+Tensor from_bytes(DType dtype, const Shape& shape, std::span<const std::byte> bytes, Site site = {});
+
+template <Element T>
+Tensor constant(std::span<const T> values, const Shape& shape, Site site = {}) {
+  return from_bytes(dtype_of<T>, shape, std::as_bytes(values), site);
+}
+template <Element T>
+  requires(!std::same_as<T, bool>)
+Tensor constant(const std::vector<T>& values, const Shape& shape, Site site = {}) {
+  return constant(std::span<const T>(values), shape, site);
+}
+template <Element T>
+Tensor constant(T value, Site site = {}) {
+  return constant(std::span<const T>(&value, 1), Shape{}, site);
+}
+
+namespace detail {
+[[noreturn]] void raise_ragged(Site site);
+
+template <class T, std::size_t Depth>
+struct Nested {
+  using type = std::initializer_list<typename Nested<T, Depth - 1>::type>;
+};
+template <class T>
+struct Nested<T, 0> {
+  using type = T;
+};
+
+// Flattens nested braces, checking that every row is as long as the first.
+template <class T, std::size_t Depth>
+void flatten(const typename Nested<T, Depth>::type& list, std::size_t level, Dims& shape, std::vector<T>& out, Site site) {
+  if constexpr (Depth == 0) {
+    out.push_back(list);
+  } else {
+    const auto size = static_cast<std::int64_t>(list.size());
+    if (shape.size() == level) {
+      shape.push_back(size);
+    } else if (shape[level] != size) {
+      raise_ragged(site);
+    }
+    for (const auto& item : list) flatten<T, Depth - 1>(item, level + 1, shape, out, site);
+  }
+}
+
+template <class T, std::size_t Depth>
+Tensor nested_constant(const typename Nested<T, Depth>::type& list, Site site) {
+  Dims shape;
+  std::vector<T> values;
+  flatten<T, Depth>(list, 0, shape, values, site);
+  while (shape.size() < Depth) shape.push_back(0);
+  return from_bytes(dtype_of<T>, shape, std::as_bytes(std::span<const T>(values)), site);
+}
+// vector<bool> has no bytes to take.
+template <>
+Tensor nested_constant<bool, 1>(const std::initializer_list<bool>& list, Site site);
+template <>
+Tensor nested_constant<bool, 2>(const std::initializer_list<std::initializer_list<bool>>& list, Site site);
+}  // namespace detail
+
+template <Element T>
+Tensor constant(std::initializer_list<T> list, Site site = {}) {
+  return detail::nested_constant<T, 1>(list, site);
+}
+template <Element T>
+Tensor constant(std::initializer_list<std::initializer_list<T>> list, Site site = {}) {
+  return detail::nested_constant<T, 2>(list, site);
+}
+template <Element T>
+Tensor constant(std::initializer_list<std::initializer_list<std::initializer_list<T>>> list, Site site = {}) {
+  return detail::nested_constant<T, 3>(list, site);
+}
+
+Tensor zeros(const Shape& shape, DType dtype = DType::f32, Site site = {});
+Tensor ones(const Shape& shape, DType dtype = DType::f32, Site site = {});
+Tensor full(const Shape& shape, TensorArg value, DType dtype, Site site = {});
+
+struct UniformOptions {
+  std::uint64_t key = 0;      // the same key and counter give the same bits on every backend
+  std::uint64_t counter = 0;
+  double low = 0;
+  double high = 1;
+  DType dtype = DType::f32;
+};
+// Values in [low, high).
+Tensor uniform(const Shape& shape, const UniformOptions& options = {}, Site site = {});
+
+// Uses host memory as it is, without a copy, as a tensor on the CPU; `done` is called once, after the last use.
+Tensor wrap_host_memory(void* memory, DType dtype, const Shape& shape, std::function<void()> done, Site site = {});
+
+}  // namespace tutti

@@ -1,0 +1,79 @@
+#include "tutti/ops/matmul.h"
+
+#include "tutti/base/error.h"
+#include "tutti/base/text.h"
+#include "tutti/exec/executor.h"
+#include "tutti/ops/elementwise.h"
+#include "tutti/tensor/view.h"
+
+namespace tutti {
+
+namespace {
+
+// The front end has brought both to one dtype and to the same leading axes.
+void infer_matmul(Inference& in) {
+  in.expect_inputs(2);
+  const Shape& a = in.shape(0);
+  const Shape& b = in.shape(1);
+  const std::size_t rank = a.size();
+  if (in.dtype(0) != in.dtype(1)) in.reject_dtypes("both inputs must have one dtype");
+  if (rank < 2 || b.size() != rank) in.reject_shapes("both inputs must be matrices with the same leading axes");
+  if (a[rank - 1] != b[rank - 2]) in.reject_shapes("the last axis of the first must be as long as the last but one of the second");
+  Shape out = a;
+  for (std::size_t i = 0; i + 2 < rank; ++i) {
+    if (a[i] != b[i]) in.reject_shapes("the leading axes must be equal");
+  }
+  out[rank - 1] = b[rank - 1];
+  in.output(in.dtype(0), out);
+}
+
+const OpRow& matmul_row = register_op({.name = "MatMul", .infer = infer_matmul});
+
+Tensor product(const Tensor& a, const Tensor& b, Site site) {
+  OpCall call(matmul_row, site);
+  call.add(a);
+  call.add(b);
+  execute(call);
+  return std::move(call.outputs[0]);
+}
+
+Shape batch_of(const Shape& shape) { return Shape(shape.view().first(shape.size() - 2)); }
+
+Tensor with_batch(const Tensor& x, const Shape& batch, Site site) {
+  Shape shape = batch;
+  shape.push_back(x.shape()[x.rank() - 2]);
+  shape.push_back(x.shape()[x.rank() - 1]);
+  return expand(x, shape, site);
+}
+
+}  // namespace
+
+Tensor matmul(const Tensor& a, const Tensor& b, Site site) {
+  if (a.dtype() != b.dtype()) {
+    const DType both = promote(a.dtype(), b.dtype());
+    return matmul(cast(a, both, site), cast(b, both, site), site);
+  }
+  if (a.rank() == 2 && b.rank() == 2) [[likely]] return product(a, b, site);
+  if (a.rank() == 0 || b.rank() == 0) {
+    throw ShapeError(text("MatMul: both inputs need at least one axis; the shapes are ", to_string(a.shape()), " and ", to_string(b.shape()), ". Use mul for scalars"), site);
+  }
+  if (a.rank() == 1 || b.rank() == 1) {
+    const Tensor left = a.rank() == 1 ? *try_reshape(a, {1, a.shape()[0]}) : a;
+    const Tensor right = b.rank() == 1 ? *try_reshape(b, {b.shape()[0], 1}) : b;
+    const Tensor out = matmul(left, right, site);
+    Shape shape;
+    for (std::size_t i = 0; i < out.rank(); ++i) {
+      const bool is_row = a.rank() == 1 && i + 2 == out.rank();
+      const bool is_column = b.rank() == 1 && i + 1 == out.rank();
+      if (!is_row && !is_column) shape.push_back(out.shape()[i]);
+    }
+    return *try_reshape(out, shape);
+  }
+  const std::optional<Shape> batch = broadcast(batch_of(a.shape()), batch_of(b.shape()));
+  if (!batch) {
+    throw ShapeError(text("MatMul: the leading axes of ", to_string(a.shape()), " and ", to_string(b.shape()), " do not broadcast"), site);
+  }
+  return product(with_batch(a, *batch, site), with_batch(b, *batch, site), site);
+}
+
+}  // namespace tutti

@@ -1,0 +1,69 @@
+#include "tutti/ops/reading.h"
+
+#include <ostream>
+
+#include "tutti/base/text.h"
+#include "tutti/exec/executor.h"
+#include "tutti/tensor/format.h"
+#include "tutti/tensor/mirrors.h"
+
+namespace tutti {
+
+namespace detail {
+
+Tensor start_to_host(const Tensor& x, Site site) {
+  Device& device = x.impl().buffer()->device();
+  if (device.memory().is_host_visible()) {
+    if (x.is_contiguous()) [[likely]] return x;
+    return copy_to_device(x, runtime(site).of(device), "_Copy", -1, site);
+  }
+  LogicalDevice& cpu = runtime(site).cpu();
+  if (Tensor kept = Mirrors::find(x.impl(), cpu.device()); kept.is_defined()) return kept;
+  Tensor host = copy_to_device(x, cpu, "_Copy", -1, site);
+  Mirrors::keep(x.impl(), host);
+  return host;
+}
+
+void finish_to_host(const Tensor& host, SyncReason reason, Site site) {
+  const Ref<Buffer>& buffer = host.impl().buffer();
+  await(buffer->written(), reason, std::nullopt, site);
+  if (buffer->failure().is_set()) [[unlikely]] raise_failure(host);
+}
+
+Tensor to_host(const Tensor& x, SyncReason reason, Site site) {
+  Tensor host = start_to_host(x, site);
+  finish_to_host(host, reason, site);
+  return host;
+}
+
+void check_dtype(const Tensor& x, DType wanted, Site site) {
+  if (x.dtype() == wanted) [[likely]] return;
+  throw DTypeError(text("a tensor of dtype ", to_string(x.dtype()), " was read as ", to_string(wanted), "; read it as its own dtype or cast() it first"), site);
+}
+
+void check_one_element(const Tensor& x, Site site) {
+  if (x.size() == 1) [[likely]] return;
+  throw ShapeError(text("item needs a tensor with exactly one element; this one has ", x.size(), " (shape ", to_string(x.shape()), "). Use read for all of them"), site);
+}
+
+std::int64_t read_count(const Tensor& count, Site site) {
+  const Tensor host = to_host(count, SyncReason::data_dependent_shape, site);
+  std::int64_t value = 0;
+  std::memcpy(&value, host.impl().address(), sizeof value);
+  return value;
+}
+
+}  // namespace detail
+
+std::string to_string(const Tensor& x, Site site) {
+  const Tensor host = detail::to_host(x, SyncReason::value_read, site);
+  return format_elements(host.impl().address(), host.dtype(), host.shape());
+}
+
+std::ostream& operator<<(std::ostream& out, PrintedTensor x) {
+  if (!x.tensor.is_defined()) return out << "tutti.Tensor(undefined)";
+  const Tensor host = detail::to_host(x.tensor, SyncReason::value_read, x.site);
+  return out << tensor_repr(host.impl().address(), host.dtype(), host.shape());
+}
+
+}  // namespace tutti

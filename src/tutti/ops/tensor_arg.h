@@ -1,0 +1,65 @@
+// What an op function takes: a tensor, a tensor given away, or a C++ number. Remembers the caller's line.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <type_traits>
+#include <utility>
+
+#include "tutti/base/site.h"
+#include "tutti/exec/op_call.h"
+#include "tutti/tensor/tensor.h"
+
+namespace tutti {
+
+// A number is weak: it takes the dtype of the tensor it meets if its kind allows.
+struct WeakScalar {
+  DTypeKind kind = DTypeKind::floating;
+  std::int64_t integer = 0;  // also holds a bool
+  double real = 0;
+};
+
+template <class T>
+concept Number = std::is_arithmetic_v<T> || std::same_as<T, f16> || std::same_as<T, bf16>;
+
+// `a * w + b` keeps its line: the conversion from an operand captures it.
+class TensorArg {
+ public:
+  TensorArg(const Tensor& tensor, Site site = {}) : tensor_(&tensor), site_(site) {}
+  // The memory may be reused for the result when nobody else holds it.
+  TensorArg(Tensor&& tensor, Site site = {}) : given_(std::move(tensor)), site_(site) {}
+  template <Number T>
+  TensorArg(T value, Site site = {}) noexcept : is_number_(true), site_(site) {
+    if constexpr (std::same_as<T, bool>) {
+      scalar_ = {DTypeKind::boolean, value ? 1 : 0, 0};
+    } else if constexpr (std::is_integral_v<T>) {
+      scalar_ = {DTypeKind::integer, static_cast<std::int64_t>(value), 0};
+    } else {
+      scalar_ = {DTypeKind::floating, 0, static_cast<double>(static_cast<std::conditional_t<std::is_floating_point_v<T>, T, float>>(value))};
+    }
+  }
+
+  [[nodiscard]] bool is_number() const noexcept { return is_number_; }
+  [[nodiscard]] const WeakScalar& number() const noexcept { return scalar_; }
+  [[nodiscard]] const Tensor& tensor() const noexcept { return tensor_ != nullptr ? *tensor_ : given_; }
+  [[nodiscard]] bool is_given_away() const noexcept { return tensor_ == nullptr; }
+  [[nodiscard]] Site site() const noexcept { return site_; }
+
+ private:
+  const Tensor* tensor_ = nullptr;
+  Tensor given_;
+  WeakScalar scalar_;
+  bool is_number_ = false;
+  Site site_;
+};
+
+namespace detail {
+// The dtype a weak number takes next to a tensor of this dtype, and its bytes in a dtype. Throws InvalidArgument when
+// an integer does not fit.
+DType dtype_next_to(const WeakScalar& number, DType dtype) noexcept;
+OpInput scalar_input(const WeakScalar& number, DType dtype, Site site);
+// The op's input for an argument that has this dtype (cast to it first if need be, into `held`).
+OpInput input_of(const TensorArg& arg, DType dtype, Tensor& held, Site site);
+}  // namespace detail
+
+}  // namespace tutti

@@ -1,0 +1,19 @@
+// Memory of a logical device, for users: figures, live limits, trimming.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "tutti/base/site.h"
+#include "tutti/memory/device_memory.h"
+
+namespace tutti {
+
+MemoryInfo memory_info(std::string_view device, Site site = {});
+void reset_peak(std::string_view device, Site site = {});
+// Refused, with the figures, when more is in use.
+void set_memory_limit(std::string_view device, std::uint64_t bytes, Site site = {});
+// Gives memory nobody uses back to the device; returns how much.
+std::uint64_t trim_memory(std::string_view device, Site site = {});
+
+}  // namespace tutti

@@ -1,0 +1,169 @@
+#include "tutti/place/placement.h"
+
+#include <mutex>
+#include <set>
+#include <tuple>
+
+#include "tutti/base/error.h"
+#include "tutti/base/log.h"
+#include "tutti/base/text.h"
+#include "tutti/journal/journal.h"
+#include "tutti/place/scope.h"
+#include "tutti/place/settings.h"
+
+namespace tutti {
+
+namespace {
+
+// Plain pointers to things that live for ever: cheap enough to keep for every op.
+struct LastPlacement {
+  const char* op = "";
+  const char* requested = "";
+  const LogicalDevice* chosen = nullptr;
+  PlacementReason reason = PlacementReason::automatic;
+  unsigned copies = 0;
+  std::uint64_t bytes = 0;
+  Site site;
+};
+thread_local LastPlacement last;
+
+bool fits(const DeviceSpec& spec, const LogicalDevice& device) {
+  const bool here = spec.job.value_or("localhost") == "localhost" && spec.replica.value_or(0) == 0 && spec.task.value_or(0) == 0;
+  return here && (!spec.type || *spec.type == device.type()) && (!spec.index || *spec.index == device.index());
+}
+
+LogicalDevice* first_with_kernel(const Runtime& instance, KernelMask kernels, const DeviceSpec* spec) {
+  for (LogicalDevice* device : instance.devices()) {
+    if (device->has(kernels) && (spec == nullptr || fits(*spec, *device))) return device;
+  }
+  return nullptr;
+}
+
+bool exists(const Runtime& instance, const DeviceSpec& spec) {
+  for (const LogicalDevice* device : instance.devices()) {
+    if (fits(spec, *device)) return true;
+  }
+  return false;
+}
+
+std::string full_name(const DeviceSpec& spec) {
+  DeviceSpec full = spec;
+  full.job = spec.job.value_or("localhost");
+  full.replica = spec.replica.value_or(0);
+  full.task = spec.task.value_or(0);
+  return to_string(full);
+}
+
+void warn_once(Site site, const std::string& line) {
+  static std::mutex& mutex = *new std::mutex;
+  static auto& said = *new std::set<std::tuple<const char*, std::uint32_t, std::uint32_t>>;
+  const std::lock_guard lock(mutex);
+  if (said.emplace(site.file(), site.line(), site.column()).second) log(LogLevel::warning, line);
+}
+
+[[noreturn]] void raise_no_kernel(const Runtime& instance, const char* op, KernelMask kernels, Site site) {
+  std::string have;
+  for (std::size_t kind = 0; kind < backend_kinds; ++kind) {
+    if ((kernels >> kind & 1U) != 0) have += text(have.empty() ? "" : ", ", to_string(static_cast<BackendKind>(kind)));
+  }
+  throw InvalidArgument(text("no visible device can run op ", op, ": it has kernels for [", have, "], and there are: ", device_list(instance)), site);
+}
+
+// The slow paths: no kernel where it was asked for, or no such device.
+std::pair<LogicalDevice*, PlacementReason> fall_back(const Runtime& instance, const char* op, KernelMask kernels, const DeviceSpec& spec, Site site) {
+  if (exists(instance, spec)) {
+    if (instance.cpu().has(kernels)) return {&instance.cpu(), PlacementReason::no_kernel};
+    LogicalDevice* any = get_soft_device_placement() ? first_with_kernel(instance, kernels, nullptr) : nullptr;
+    if (any == nullptr) raise_no_kernel(instance, op, kernels, site);
+    return {any, PlacementReason::soft_placement};
+  }
+  if (!get_soft_device_placement()) {
+    throw UnknownDevice(text(full_name(spec), " unknown device, asked for by op ", op, "; visible devices: ", device_list(instance),
+                             ". set_soft_device_placement(true) would choose an existing one"),
+                        site);
+  }
+  LogicalDevice* best = first_with_kernel(instance, kernels, nullptr);
+  if (best == nullptr) raise_no_kernel(instance, op, kernels, site);
+  warn_once(site, text("op ", op, " at ", site.to_string(), " asked for ", full_name(spec), ", which does not exist; soft placement put it on ", best->name()));
+  return {best, PlacementReason::soft_placement};
+}
+
+}  // namespace
+
+const char* to_string(PlacementReason reason) noexcept {
+  switch (reason) {
+    case PlacementReason::automatic: return "automatic";
+    case PlacementReason::scope: return "device scope";
+    case PlacementReason::variable: return "variable";
+    case PlacementReason::no_kernel: return "no kernel on the device asked for";
+    case PlacementReason::soft_placement: return "soft placement";
+    case PlacementReason::explicit_copy: return "explicit copy";
+  }
+  return "unknown";
+}
+
+PlacementRecord last_placement() {
+  return {last.op, last.requested, last.chosen != nullptr ? last.chosen->name() : "", last.reason, last.copies, last.bytes, last.site};
+}
+
+void record_placement(const char* op, LogicalDevice& device, PlacementReason reason, Site site) {
+  last = {op, detail::current_scope != nullptr ? detail::current_scope->requested : "", &device, reason, 0, 0, site};
+  if (get_log_device_placement()) [[unlikely]] {
+    log_requested(text("Executing op ", op, " in device ", device.name(),
+                       reason == PlacementReason::no_kernel || reason == PlacementReason::soft_placement ? text(" (", to_string(reason), ": ", last.requested, ")") : ""));
+  }
+  if (journal::is_recording()) [[unlikely]] {
+    const Nanoseconds at = now();
+    journal::record({.kind = journal::EventKind::place, .name = op, .detail = device.name().c_str(), .site = site, .begin = at, .end = at});
+  }
+}
+
+LogicalDevice& place_op(Runtime& instance, const char* op, KernelMask kernels, LogicalDevice* pinned, Site site) {
+  LogicalDevice* chosen = nullptr;
+  PlacementReason reason = PlacementReason::automatic;
+  detail::ScopeEntry* scope = detail::current_scope;
+  if (pinned != nullptr && pinned->has(kernels)) {
+    chosen = pinned;
+    reason = PlacementReason::variable;
+  } else if (scope == nullptr || scope->spec == DeviceSpec{}) {
+    chosen = first_with_kernel(instance, kernels, nullptr);
+    if (chosen == nullptr) raise_no_kernel(instance, op, kernels, site);
+  } else if (scope->resolved != nullptr && scope->resolved->has(kernels)) {
+    chosen = scope->resolved;
+    reason = PlacementReason::scope;
+  } else {
+    chosen = first_with_kernel(instance, kernels, &scope->spec);
+    reason = PlacementReason::scope;
+    if (chosen == nullptr) {
+      std::tie(chosen, reason) = fall_back(instance, op, kernels, scope->spec, site);
+    } else if (scope->spec.type && scope->spec.index) {
+      scope->resolved = chosen;
+    }
+  }
+  record_placement(op, *chosen, reason, site);
+  return *chosen;
+}
+
+void record_copy(const char* op, const Device& from, LogicalDevice& to, std::uint64_t bytes, unsigned input, Site site) {
+  ++last.copies;
+  last.bytes += bytes;
+  const CopyPolicy policy = get_copy_policy();
+  if (policy == CopyPolicy::explicit_only) {
+    throw CopyForbidden(text("Tensors on conflicting devices: cannot compute ", op, " as input #", input, " was expected to be on ", to.name(), " but is actually on ",
+                             from.name(), " (operation running on ", to.name(), "). Copy it with copy_to, or allow copies with set_copy_policy(CopyPolicy::silent)"),
+                        site);
+  }
+  if (policy == CopyPolicy::warn) {
+    log(LogLevel::warning, text("before computing ", op, " input #", input, " was expected to be on ", to.name(), " but is actually on ", from.name(), " (", site.to_string(),
+                                "). This triggers a copy of ", bytes, " bytes, which can be a performance bottleneck."));
+  }
+  if (get_log_device_placement()) {
+    log_requested(text("Copying ", bytes, " bytes from ", from.name(), " to ", to.name(), " (input #", input, " of ", op, ")"));
+  }
+  if (journal::is_recording()) {
+    const Nanoseconds at = now();
+    journal::record({.kind = journal::EventKind::copy, .name = op, .detail = to.name().c_str(), .site = site, .begin = at, .end = at, .value = bytes});
+  }
+}
+
+}  // namespace tutti

@@ -1,0 +1,137 @@
+#include "tutti/place/runtime.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "tutti/base/environment.h"
+#include "tutti/base/error.h"
+#include "tutti/base/log.h"
+#include "tutti/base/text.h"
+#include "tutti/hal/deadline.h"
+#include "tutti/journal/journal.h"
+#include "tutti/memory/memory_report.h"
+#include "tutti/place/device_name.h"
+#include "tutti/place/frozen.h"
+#include "tutti/place/settings.h"
+#include "tutti/tensor/mirrors.h"
+
+namespace tutti {
+
+namespace detail {
+std::atomic<Runtime*> runtime_instance{nullptr};
+}  // namespace detail
+
+LogicalDevice::LogicalDevice(std::unique_ptr<Device> device, unsigned index, const DeviceMemoryOptions& memory)
+    : device_(std::move(device)), index_(index), own_mask_(mask_of(device_->backend())), memory_(*device_, memory), default_stream_(&lend_stream({})) {
+  memory_.set_relief(&Mirrors::drop_all_on);
+}
+
+DeviceStream& LogicalDevice::lend_stream(const StreamOptions& options) {
+  const std::lock_guard lock(mutex_);
+  const auto drained = std::find_if(returned_.begin(), returned_.end(), [&](const DeviceStream* s) { return s->is_idle() && s->options() == options; });
+  if (drained != returned_.end()) {
+    DeviceStream& stream = **drained;
+    returned_.erase(drained);
+    return stream;
+  }
+  streams_.push_back(device_->make_stream(options));
+  DeviceStream& stream = *streams_.back();
+  journal::name_stream(stream.id(), text(device_->physical().type, ":", index_, " stream ", streams_.size() - 1));
+  return stream;
+}
+
+void LogicalDevice::take_back(DeviceStream& stream) {
+  const std::lock_guard lock(mutex_);
+  returned_.push_back(&stream);
+}
+
+std::vector<DeviceStream*> LogicalDevice::streams() {
+  const std::lock_guard lock(mutex_);
+  std::vector<DeviceStream*> out;
+  out.reserve(streams_.size());
+  for (const auto& stream : streams_) out.push_back(stream.get());
+  return out;
+}
+
+Runtime::Runtime(std::vector<std::unique_ptr<LogicalDevice>> devices, Site initialised_at)
+    : by_id_(std::move(devices)), initialised_at_(initialised_at) {
+  for (const auto& device : by_id_) preferred_.push_back(device.get());
+  std::stable_sort(preferred_.begin(), preferred_.end(), [](const LogicalDevice* a, const LogicalDevice* b) {
+    return std::pair(a->is_cpu(), a->index()) < std::pair(b->is_cpu(), b->index());
+  });
+  cpu_ = *std::find_if(preferred_.begin(), preferred_.end(), [](const LogicalDevice* d) { return d->is_cpu(); });
+}
+
+void Runtime::stop(bool drain, Site site) {
+  if (drain) {
+    std::vector<DeviceStream*> all;
+    for (const auto& device : by_id_) {
+      const auto streams = device->streams();
+      all.insert(all.end(), streams.begin(), streams.end());
+    }
+    sync_streams(all, SyncReason::shutdown, {}, site);
+  }
+  for (const auto& device : by_id_) device->device().stop();
+}
+
+namespace {
+
+void stop_at_exit() {
+  Runtime* instance = runtime_if_initialised();
+  if (instance == nullptr || !is_usable()) return;
+  set_lifecycle(Lifecycle::shut_down);
+  instance->stop(false, Site{});
+  if (environment_bool("TUTTI_LEAK_REPORT").value_or(false)) {
+    for (LogicalDevice* device : instance->devices()) {
+      const std::string report = leak_report(device->memory());
+      if (!report.empty()) log_requested(text(device->name(), ": ", report));
+    }
+  }
+}
+
+}  // namespace
+
+Runtime& detail::initialise(Site site) {
+  Runtime& made = initialise_frozen(site);
+  static const int registered = std::atexit(&stop_at_exit);
+  if (registered != 0) throw InvalidState("the system refused an exit handler: the process is out of memory", site);
+  return made;
+}
+
+std::string device_list(const Runtime& instance) {
+  std::string out;
+  for (const LogicalDevice* device : instance.devices()) out += text(out.empty() ? "" : ", ", device->name());
+  return out;
+}
+
+LogicalDevice& find_device(std::string_view name, Site site) {
+  const DeviceSpec spec = parse_device_name(name, site);
+  const Runtime& instance = runtime(site);
+  LogicalDevice* found = nullptr;
+  for (LogicalDevice* device : instance.devices()) {
+    if (spec.type && *spec.type != device->type()) continue;
+    if (spec.index && *spec.index != device->index()) continue;
+    if (found != nullptr) {
+      throw InvalidArgument(text("'", printable(name), "' fits several devices, '", found->name(), "' and '", device->name(), "' among them; give a type and an index, like 'GPU:0'"), site);
+    }
+    found = device;
+  }
+  if (found == nullptr) throw UnknownDevice(text("'", printable(name), "' unknown device; there are: ", device_list(instance)), site);
+  return *found;
+}
+
+void shutdown(Site site) {
+  Runtime* instance = runtime_if_initialised();
+  require_usable(site);
+  if (instance != nullptr) instance->stop(true, site);
+  set_lifecycle(Lifecycle::shut_down);
+}
+
+unsigned set_num_threads(unsigned threads, Site site) {
+  if (threads == 0) throw InvalidArgument("a CPU kernel needs at least 1 thread; 0 were asked for", site);
+  return static_cast<unsigned>(runtime(site).cpu().device().parallel().limit_width(threads));
+}
+
+unsigned get_num_threads(Site site) { return static_cast<unsigned>(runtime(site).cpu().device().parallel().width()); }
+
+}  // namespace tutti

@@ -1,0 +1,40 @@
+// The thread's current device: nested scopes whose names merge field by field.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "tutti/base/site.h"
+#include "tutti/place/device_name.h"
+
+namespace tutti {
+
+class LogicalDevice;
+struct LogicalDeviceInfo;
+
+namespace detail {
+struct ScopeEntry {
+  ScopeEntry* outer = nullptr;
+  DeviceSpec spec;                     // merged with the outer scopes
+  const char* requested = "";          // the merged name, kept for ever
+  LogicalDevice* resolved = nullptr;   // the one device it means, once known
+};
+extern thread_local ScopeEntry* current_scope;  // null: automatic placement
+}  // namespace detail
+
+// Ops called while it lives run on that device. An empty name clears all outer scopes: automatic placement. It belongs
+// to its thread and is left in reverse order.
+class DeviceScope {
+ public:
+  explicit DeviceScope(std::string_view name, Site site = {});
+  explicit DeviceScope(const LogicalDeviceInfo& device, Site site = {});
+  ~DeviceScope();
+  DeviceScope(const DeviceScope&) = delete;
+  DeviceScope& operator=(const DeviceScope&) = delete;
+
+ private:
+  detail::ScopeEntry entry_;
+  Site site_;
+};
+
+}  // namespace tutti

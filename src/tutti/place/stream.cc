@@ -1,0 +1,191 @@
+#include "tutti/place/stream.h"
+
+#include <vector>
+
+#include "tutti/base/error.h"
+#include "tutti/base/text.h"
+#include "tutti/place/placement.h"
+#include "tutti/place/runtime.h"
+#include "tutti/place/scope.h"
+#include "tutti/place/settings.h"
+
+namespace tutti {
+
+namespace {
+
+// Current stream per device of this thread; null or short: the default stream.
+thread_local std::vector<DeviceStream*> current;
+
+// Work that does nothing but take its place: it carries a wait, or a time stamp.
+struct MarkPayload {
+  std::shared_ptr<std::atomic<Nanoseconds>>* stamp;  // owned by the payload
+};
+
+constexpr WorkKind mark_kind{
+    [](void* payload, RunContext&) noexcept -> FailureRef {
+      const std::unique_ptr<std::shared_ptr<std::atomic<Nanoseconds>>> stamp(static_cast<MarkPayload*>(payload)->stamp);
+      if (stamp) (*stamp)->store(now(), std::memory_order_release);
+      return nullptr;
+    },
+    [](void* payload, const FailureRef&) noexcept { delete static_cast<MarkPayload*>(payload)->stamp; },
+};
+
+TimelinePoint submit_mark(DeviceStream& stream, const char* name, const MarkPayload& payload, std::span<const TimelinePoint> after, Site site) {
+  TimelinePoint point;
+  for (;;) {
+    std::unique_lock lock(stream.order());
+    const TimelinePoint full = stream.full_until(0);
+    if (full.stream == StreamId::none) {
+      const TimelinePoint next{stream.id(), stream.last().value + 1};
+      for (const TimelinePoint& waited : after) {
+        const DeviceStream* producer = timeline(waited.stream).stream();
+        stream.known().learn(waited, producer != nullptr ? const_cast<DeviceStream*>(producer)->known().known_at(waited.value) : std::vector<TimelinePoint>{}, next.value);
+      }
+      point = stream.submit({.kind = &mark_kind, .name = name, .site = site, .payload = &payload, .payload_bytes = sizeof payload}, after);
+      break;
+    }
+    lock.unlock();
+    await(full, SyncReason::back_pressure, std::nullopt, site);
+  }
+  stream.kick();
+  return point;
+}
+
+void raise_first_failure(std::span<DeviceStream* const> streams) {
+  FailureRef first;
+  for (DeviceStream* stream : streams) {
+    for (FailureRef& failure : stream->take_failures()) {
+      if (!first) first = std::move(failure);
+    }
+  }
+  if (first) first->raise();
+}
+
+std::vector<DeviceStream*> all_streams(const Runtime& instance) {
+  std::vector<DeviceStream*> out;
+  for (LogicalDevice* device : instance.devices()) {
+    const auto streams = device->streams();
+    out.insert(out.end(), streams.begin(), streams.end());
+  }
+  return out;
+}
+
+}  // namespace
+
+struct Event::Mark {
+  std::shared_ptr<std::atomic<Nanoseconds>> stamp;
+};
+
+Event::Event(const Options& options) : mark_(options.timing ? std::make_shared<Mark>() : nullptr) {}
+
+void Event::record(Stream& stream, Site site) {
+  require_usable(site);
+  if (!mark_) {
+    point_ = stream.base().last();
+    return;
+  }
+  mark_ = std::make_shared<Mark>(Mark{std::make_shared<std::atomic<Nanoseconds>>(0)});
+  point_ = submit_mark(stream.base(), "event", {new std::shared_ptr(mark_->stamp)}, {}, site);
+}
+
+void Event::sync(const SyncOptions& options, Site site) const { sync_point(point_, SyncReason::event_sync, options, site); }
+
+std::chrono::nanoseconds Event::elapsed(const Event& from, const Event& to, Site site) {
+  for (const Event* event : {&from, &to}) {
+    if (!event->mark_) throw InvalidArgument("Event::elapsed needs events made with {.timing = true}", site);
+    if (!event->mark_->stamp) throw InvalidArgument("Event::elapsed needs events that were recorded", site);
+    if (!event->is_done()) throw InvalidState("Event::elapsed needs events that are done; sync() the later one first", site);
+    if (event->mark_->stamp->load(std::memory_order_acquire) == 0) throw InvalidState("Event::elapsed met an event whose stream was cancelled", site);
+  }
+  return std::chrono::nanoseconds(to.mark_->stamp->load(std::memory_order_acquire) - from.mark_->stamp->load(std::memory_order_acquire));
+}
+
+struct Stream::Lease {
+  LogicalDevice& device;
+  DeviceStream& stream;
+  bool is_lent;
+  Lease(LogicalDevice& on, DeviceStream& lent, bool give_back) : device(on), stream(lent), is_lent(give_back) {}
+  Lease(const Lease&) = delete;
+  Lease& operator=(const Lease&) = delete;
+  ~Lease() {
+    if (is_lent && is_usable()) device.take_back(stream);
+  }
+};
+
+Stream::Stream(std::string_view device, const StreamOptions& options, Site site) {
+  if (options.most_ops == 0 || options.most_ops > 65536) {
+    throw InvalidArgument(text("a stream holds 1 to 65536 ops ahead; most_ops is ", options.most_ops), site);
+  }
+  LogicalDevice& on = find_device(device, site);
+  lease_ = std::make_shared<Lease>(on, on.lend_stream(options), true);
+}
+
+Stream default_stream(std::string_view device, Site site) {
+  LogicalDevice& on = find_device(device, site);
+  return Stream(std::make_shared<Stream::Lease>(on, on.default_stream(), false));
+}
+
+StreamId Stream::id() const noexcept { return base().id(); }
+const std::string& Stream::device() const noexcept { return lease_->device.name(); }
+bool Stream::is_idle() const noexcept { return base().is_idle(); }
+DeviceStream& Stream::base() const noexcept { return lease_->stream; }
+
+void Stream::wait(const Event& event, Site site) { wait(event.point(), site); }
+void Stream::wait(const Stream& other, Site site) { wait(other.base().last(), site); }
+void Stream::wait(TimelinePoint point, Site site) {
+  require_usable(site);
+  if (point.stream == id() || tutti::is_done(point)) return;
+  submit_mark(base(), "wait", {nullptr}, std::span(&point, 1), site);
+}
+
+void Stream::sync(const SyncOptions& options, Site site) {
+  require_usable(site);
+  DeviceStream* mine = &base();
+  sync_point(mine->last(), SyncReason::stream_sync, options, site);
+  raise_first_failure(std::span(&mine, 1));
+}
+
+void Stream::cancel(Site site) {
+  require_usable(site);
+  base().cancel();
+}
+
+StreamScope::StreamScope(Stream stream) : stream_(std::move(stream)), device_(&stream_.lease_->device) {
+  const std::size_t slot = index_of(device_->device().id());
+  if (current.size() <= slot) current.resize(slot + 1, nullptr);
+  before_ = std::exchange(current[slot], &stream_.base());
+}
+
+StreamScope::~StreamScope() { current[index_of(device_->device().id())] = before_; }
+
+ManualOrder::ManualOrder() noexcept : before_(std::exchange(detail::thread_settings.manual_order, true)) {}
+ManualOrder::~ManualOrder() { detail::thread_settings.manual_order = before_; }
+
+DeviceStream& current_stream(LogicalDevice& device) noexcept {
+  const std::size_t slot = index_of(device.device().id());
+  if (slot < current.size() && current[slot] != nullptr) return *current[slot];
+  return device.default_stream();
+}
+
+void synchronize(std::string_view device, const SyncOptions& options, Site site) {
+  Runtime& instance = runtime(site);
+  LogicalDevice* on = device.empty() && detail::current_scope == nullptr ? instance.devices().front() : nullptr;
+  if (on == nullptr) on = &find_device(device.empty() ? std::string_view(detail::current_scope->requested) : device, site);
+  const std::vector<DeviceStream*> streams = on->streams();
+  sync_streams(streams, SyncReason::device_sync, options, site);
+  raise_first_failure(streams);
+}
+
+void sync_devices(const SyncOptions& options, Site site) {
+  const std::vector<DeviceStream*> streams = all_streams(runtime(site));
+  sync_streams(streams, SyncReason::all_devices_sync, options, site);
+  raise_first_failure(streams);
+}
+
+void cancel(Stream& stream, Site site) { stream.cancel(site); }
+
+void clear_errors(Site site) {
+  for (DeviceStream* stream : all_streams(runtime(site))) (void)stream->take_failures();
+}
+
+}  // namespace tutti

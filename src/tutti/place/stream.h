@@ -1,0 +1,106 @@
+// Streams and events as users hold them, the thread's current stream per device, and the syncs over them.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "tutti/hal/deadline.h"
+#include "tutti/hal/device_stream.h"
+
+namespace tutti {
+
+class LogicalDevice;
+class Stream;
+
+// A place on a stream, to be waited for. Recording costs nothing until someone asks; one that measures time puts a
+// mark into the stream.
+class Event {
+ public:
+  struct Options {
+    bool timing = false;
+  };
+  Event() = default;
+  explicit Event(const Options& options);
+
+  // All that was submitted to the stream so far. Recording again moves the event.
+  void record(Stream& stream, Site site = {});
+  [[nodiscard]] bool is_done() const noexcept { return tutti::is_done(point_); }
+  [[nodiscard]] TimelinePoint point() const noexcept { return point_; }
+  void sync(const SyncOptions& options = {}, Site site = {}) const;
+  // From one event to another, both with timing and both done. Syncs neither.
+  static std::chrono::nanoseconds elapsed(const Event& from, const Event& to, Site site = {});
+
+ private:
+  struct Mark;
+  TimelinePoint point_;
+  std::shared_ptr<Mark> mark_;
+};
+
+// A queue of its own on one device, usable from any thread. Copies are the same stream.
+class Stream {
+ public:
+  explicit Stream(std::string_view device, const StreamOptions& options = {}, Site site = {});
+
+  [[nodiscard]] StreamId id() const noexcept;
+  [[nodiscard]] const std::string& device() const noexcept;
+  [[nodiscard]] bool is_idle() const noexcept;
+  // What is submitted later comes after the event, or after all the other stream has now. The host does not block.
+  void wait(const Event& event, Site site = {});
+  void wait(const Stream& other, Site site = {});
+  void wait(TimelinePoint point, Site site = {});
+  // Blocks until all that was submitted is done; throws the first failure among it that was not reported yet.
+  void sync(const SyncOptions& options = {}, Site site = {});
+  // Drops what has not started.
+  void cancel(Site site = {});
+
+  [[nodiscard]] DeviceStream& base() const noexcept;
+
+ private:
+  friend class StreamScope;
+  friend Stream default_stream(std::string_view device, Site site);
+  struct Lease;
+  explicit Stream(std::shared_ptr<Lease> lease) : lease_(std::move(lease)) {}
+  std::shared_ptr<Lease> lease_;
+};
+
+Stream default_stream(std::string_view device, Site site = {});
+
+// Ops that run on the stream's device use it while the scope lives. Belongs to its thread.
+class StreamScope {
+ public:
+  explicit StreamScope(Stream stream);
+  ~StreamScope();
+  StreamScope(const StreamScope&) = delete;
+  StreamScope& operator=(const StreamScope&) = delete;
+
+ private:
+  Stream stream_;
+  LogicalDevice* device_;
+  DeviceStream* before_;
+};
+
+// The runtime derives no edges for ops the thread calls while it lives: the caller orders streams by events.
+class ManualOrder {
+ public:
+  ManualOrder() noexcept;
+  ~ManualOrder();
+  ManualOrder(const ManualOrder&) = delete;
+  ManualOrder& operator=(const ManualOrder&) = delete;
+
+ private:
+  bool before_;
+};
+
+// The stream the calling thread's ops use on that device.
+DeviceStream& current_stream(LogicalDevice& device) noexcept;
+
+// All streams of one device ("": the one an op would run on), or of all devices.
+void synchronize(std::string_view device = {}, const SyncOptions& options = {}, Site site = {});
+void sync_devices(const SyncOptions& options = {}, Site site = {});
+void cancel(Stream& stream, Site site = {});
+// Forgets failures that no sync has reported yet. Values that failed stay failed.
+void clear_errors(Site site = {});
+
+}  // namespace tutti

@@ -1,0 +1,31 @@
+#include "tutti/tensor/tensor.h"
+
+#include "tutti/base/error.h"
+#include "tutti/hal/device.h"
+#include "tutti/tensor/mirrors.h"
+
+namespace tutti {
+
+TensorImpl::~TensorImpl() {
+  if (mirrors_.load(std::memory_order_acquire) != nullptr) [[unlikely]] Mirrors::drop(*this);
+}
+
+void Tensor::raise_undefined() {
+  throw InvalidArgument("a tensor that was never given a value (or was moved from) was used; assign the result of an op to it first", Site{});
+}
+
+bool Tensor::is_contiguous() const { return strides() == dense_strides(shape()) || size() <= 1; }
+
+const std::string& Tensor::device() const { return checked().buffer()->device().name(); }
+
+void Tensor::sync(const SyncOptions& options, Site site) const {
+  const Ref<Buffer>& buffer = checked().buffer();
+  sync_point(buffer->written(), SyncReason::tensor_sync, options, site);
+  if (const FailureRef failure = buffer->failure().get()) failure->raise();
+}
+
+Tensor make_dense(Ref<Buffer> buffer, DType dtype, const Shape& shape) {
+  return Tensor(Ref<TensorImpl>(FreeList<TensorImpl>::make(std::move(buffer), dtype, shape, dense_strides(shape), 0)));
+}
+
+}  // namespace tutti

@@ -1,0 +1,84 @@
+// A Tensor: an immutable value, made of a view (shape, strides, offset) on a counted buffer of some device.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "tutti/base/free_list.h"
+#include "tutti/base/intrusive.h"
+#include "tutti/hal/deadline.h"
+#include "tutti/memory/buffer.h"
+#include "tutti/tensor/dtype.h"
+#include "tutti/tensor/shape.h"
+
+namespace tutti {
+
+struct Mirrors;
+
+// What a Tensor points to. Made once per op from a free list.
+class TensorImpl final : public Counted {
+ public:
+  TensorImpl(Ref<Buffer> buffer, DType dtype, const Shape& shape, const Dims& strides, std::int64_t offset) noexcept
+      : buffer_(std::move(buffer)), shape_(shape), strides_(strides), offset_(offset), dtype_(dtype) {}
+  ~TensorImpl();
+
+  [[nodiscard]] const Ref<Buffer>& buffer() const noexcept { return buffer_; }
+  [[nodiscard]] const Shape& shape() const noexcept { return shape_; }
+  [[nodiscard]] const Dims& strides() const noexcept { return strides_; }
+  [[nodiscard]] std::int64_t offset() const noexcept { return offset_; }  // in elements
+  [[nodiscard]] DType dtype() const noexcept { return dtype_; }
+  [[nodiscard]] std::byte* address() const noexcept { return buffer_->address() + offset_ * static_cast<std::int64_t>(size_of(dtype_)); }
+
+  void release() noexcept { FreeList<TensorImpl>::destroy(this); }
+
+ private:
+  friend struct Mirrors;
+  Ref<Buffer> buffer_;
+  Shape shape_;
+  Dims strides_;
+  std::int64_t offset_;
+  DType dtype_;
+  std::atomic<Mirrors*> mirrors_{nullptr};  // copies of it on other devices, if any
+};
+
+class Tensor {
+ public:
+  Tensor() noexcept = default;
+  explicit Tensor(Ref<TensorImpl> impl) noexcept : impl_(std::move(impl)) {}
+
+  // False for a default-constructed or moved-from tensor; every other member needs a defined one.
+  [[nodiscard]] bool is_defined() const noexcept { return static_cast<bool>(impl_); }
+
+  [[nodiscard]] const Shape& shape() const { return checked().shape(); }
+  [[nodiscard]] std::size_t rank() const { return shape().size(); }
+  [[nodiscard]] std::int64_t size() const { return *element_count(shape()); }
+  [[nodiscard]] const Dims& strides() const { return checked().strides(); }
+  [[nodiscard]] DType dtype() const { return checked().dtype(); }
+  [[nodiscard]] bool is_contiguous() const;
+  // Full name of the device that holds it.
+  [[nodiscard]] const std::string& device() const;
+
+  // Asks, never blocks.
+  [[nodiscard]] bool is_ready() const { return checked().buffer()->is_ready(); }
+  // Blocks until the value is there; throws its failure if it has one.
+  void sync(const SyncOptions& options = {}, Site site = {}) const;
+
+  [[nodiscard]] const TensorImpl& impl() const { return checked(); }
+  [[nodiscard]] const Ref<TensorImpl>& ref() const noexcept { return impl_; }
+
+ private:
+  [[nodiscard]] const TensorImpl& checked() const {
+    if (!impl_) [[unlikely]] raise_undefined();
+    return *impl_;
+  }
+  [[noreturn]] static void raise_undefined();
+
+  Ref<TensorImpl> impl_;
+};
+
+// A tensor that is all of a buffer, dense in row order.
+Tensor make_dense(Ref<Buffer> buffer, DType dtype, const Shape& shape);
+
+}  // namespace tutti

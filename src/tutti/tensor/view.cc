@@ -1,0 +1,163 @@
+#include "tutti/tensor/view.h"
+
+#include <algorithm>
+#include <array>
+
+#include "tutti/base/error.h"
+#include "tutti/base/text.h"
+
+namespace tutti {
+
+namespace {
+
+Tensor view_of(const Tensor& x, const Shape& shape, const Dims& strides, std::int64_t offset) {
+  return Tensor(Ref<TensorImpl>(FreeList<TensorImpl>::make(x.impl().buffer(), x.dtype(), shape, strides, offset)));
+}
+
+// Where an index of Python's slice rule falls, between lowest and highest.
+std::int64_t clamp_index(std::int64_t index, std::int64_t size, std::int64_t lowest, std::int64_t highest) {
+  if (index < 0) index = index < -size ? -1 : index + size;  // far below the start stays below it
+  return std::clamp(index, lowest, highest);
+}
+
+}  // namespace
+
+std::size_t checked_axis(std::int64_t axis, std::size_t rank, Site site) {
+  const auto axes = static_cast<std::int64_t>(rank);
+  if (axis < -axes || axis >= axes) {
+    throw ShapeError(text("axis ", axis, " does not exist in a tensor with ", rank, " axes; use ", -axes, " to ", axes - 1), site);
+  }
+  return static_cast<std::size_t>(axis < 0 ? axis + axes : axis);
+}
+
+Tensor slice(const Tensor& x, std::int64_t axis, const Range& range, Site site) {
+  const std::size_t at = checked_axis(axis, x.rank(), site);
+  if (range.step == 0) throw InvalidArgument("a slice needs a step other than 0", site);
+  const std::int64_t size = x.shape()[at];
+  const bool forward = range.step > 0;
+  const std::int64_t lowest = forward ? 0 : -1;
+  const std::int64_t highest = forward ? size : size - 1;
+  const std::int64_t start = range.start ? clamp_index(*range.start, size, lowest, highest) : forward ? lowest : highest;
+  const std::int64_t stop = range.stop ? clamp_index(*range.stop, size, lowest, highest) : forward ? highest : lowest;
+  const std::int64_t span = forward ? stop - start : start - stop;
+  // The magnitude without overflow, also for the most negative step.
+  const std::uint64_t step = forward ? static_cast<std::uint64_t>(range.step) : 0 - static_cast<std::uint64_t>(range.step);
+  const std::int64_t count = span <= 0 ? 0 : static_cast<std::int64_t>((static_cast<std::uint64_t>(span) - 1) / step) + 1;
+  Shape shape = x.shape();
+  Dims strides = x.strides();
+  shape[at] = count;
+  const std::int64_t offset = count == 0 ? 0 : start * x.strides()[at];
+  strides[at] = count <= 1 ? x.strides()[at] : x.strides()[at] * range.step;
+  return view_of(x, shape, strides, x.impl().offset() + offset);
+}
+
+Tensor transpose(const Tensor& x, Site site) {
+  Dims axes;
+  for (std::size_t i = x.rank(); i-- > 0;) axes.push_back(static_cast<std::int64_t>(i));
+  return transpose(x, axes, site);
+}
+
+Tensor transpose(const Tensor& x, const Dims& axes, Site site) {
+  if (axes.size() != x.rank()) {
+    throw ShapeError(text("transpose got the axes ", to_string(axes), " for a tensor of shape ", to_string(x.shape()), "; name each of its axes once"), site);
+  }
+  Shape shape;
+  Dims strides;
+  std::array<bool, most_axes> seen{};
+  for (const std::int64_t axis : axes) {
+    const std::size_t from = checked_axis(axis, x.rank(), site);
+    if (seen[from]) throw ShapeError(text("transpose got axis ", axis, " twice in ", to_string(axes)), site);
+    seen[from] = true;
+    shape.push_back(x.shape()[from]);
+    strides.push_back(x.strides()[from]);
+  }
+  return view_of(x, shape, strides, x.impl().offset());
+}
+
+Tensor expand(const Tensor& x, const Shape& shape, Site site) {
+  const bool counts = element_count(shape).has_value();
+  const std::optional<Shape> common = counts ? broadcast(x.shape(), shape) : std::nullopt;
+  if (!common || !(*common == shape)) {
+    throw ShapeError(text("a tensor of shape ", to_string(x.shape()), " cannot be expanded to ", to_string(shape), "; an axis can grow only from size 1"), site);
+  }
+  const std::size_t lead = shape.size() - x.rank();
+  Dims strides = shape;
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    const bool grown = i < lead || (x.shape()[i - lead] == 1 && shape[i] != 1);
+    strides[i] = grown ? 0 : x.strides()[i - lead];
+  }
+  return view_of(x, shape, strides, x.impl().offset());
+}
+
+std::optional<Tensor> try_reshape(const Tensor& x, const Shape& shape) {
+  if (x.size() == 0 || x.is_contiguous()) return view_of(x, shape, dense_strides(shape), x.impl().offset());
+  // Axes of size 1 carry no stride; the others are matched from the left in runs with the same number of elements,
+  // and inside a run the old axes must lie one inside the other.
+  Shape from;
+  Dims from_strides;
+  for (std::size_t i = 0; i < x.rank(); ++i) {
+    if (x.shape()[i] == 1) continue;
+    from.push_back(x.shape()[i]);
+    from_strides.push_back(x.strides()[i]);
+  }
+  Dims strides = shape;
+  std::size_t i = 0;
+  std::size_t j = 0;
+  while (j < shape.size()) {
+    if (shape[j] == 1) {
+      strides[j++] = 1;
+      continue;
+    }
+    std::size_t old_end = i + 1;
+    std::size_t new_end = j + 1;
+    std::int64_t old_count = from[i];
+    std::int64_t new_count = shape[j];
+    while (old_count != new_count) {
+      if (old_count < new_count) {
+        if (from_strides[old_end - 1] != from[old_end] * from_strides[old_end]) return std::nullopt;
+        old_count *= from[old_end++];
+      } else {
+        new_count *= shape[new_end++];
+      }
+    }
+    std::int64_t stride = from_strides[old_end - 1];
+    for (std::size_t k = new_end; k-- > j;) {
+      strides[k] = stride;
+      stride *= shape[k];
+    }
+    i = old_end;
+    j = new_end;
+  }
+  return view_of(x, shape, strides, x.impl().offset());
+}
+
+Shape resolve_reshape(const Shape& from, const Shape& to, Site site) {
+  const auto refuse = [&](const char* why) -> Shape {
+    throw ShapeError(text("a tensor of shape ", to_string(from), " cannot be reshaped to ", to_string(to), ": ", why), site);
+  };
+  Shape out = to;
+  std::optional<std::size_t> open;
+  Shape known;
+  for (std::size_t i = 0; i < to.size(); ++i) {
+    if (to[i] == -1) {
+      if (open) return refuse("only one size may be -1");
+      open = i;
+    } else if (to[i] < 0) {
+      return refuse("a size is negative");
+    } else {
+      known.push_back(to[i]);
+    }
+  }
+  const std::int64_t count = *element_count(from);
+  const std::optional<std::int64_t> rest = element_count(known);
+  if (!rest) return refuse("the sizes are too large");
+  if (open) {
+    if (*rest == 0 || count % *rest != 0) return refuse("the -1 cannot be filled in with a whole number");
+    out[*open] = count / *rest;
+  } else if (*rest != count) {
+    return refuse("the numbers of elements differ");
+  }
+  return out;
+}
+
+}  // namespace tutti

@@ -1,0 +1,34 @@
+// Views: other shapes and strides over the same buffer. None of them copies or runs anything.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "tutti/tensor/tensor.h"
+
+namespace tutti {
+
+// Python's start:stop:step along one axis; a step may be negative, an absent end means "as far as it goes".
+struct Range {
+  std::optional<std::int64_t> start;
+  std::optional<std::int64_t> stop;
+  std::int64_t step = 1;
+};
+
+// Negative axes count from the end. Throws ShapeError.
+std::size_t checked_axis(std::int64_t axis, std::size_t rank, Site site);
+
+Tensor slice(const Tensor& x, std::int64_t axis, const Range& range, Site site = {});
+// Without axes: all of them reversed.
+Tensor transpose(const Tensor& x, Site site = {});
+Tensor transpose(const Tensor& x, const Dims& axes, Site site = {});
+// NumPy's broadcast_to.
+Tensor expand(const Tensor& x, const Shape& shape, Site site = {});
+
+// The same elements in row order under another shape, if strides allow it without a copy. `shape` has no -1.
+std::optional<Tensor> try_reshape(const Tensor& x, const Shape& shape);
+// Replaces one -1 by what is left; throws ShapeError when the counts do not match.
+Shape resolve_reshape(const Shape& from, const Shape& to, Site site);
+
+}  // namespace tutti

@@ -1,0 +1,23 @@
+// Everything a program needs.
+#pragma once
+
+#include "tutti/base/error.h"
+#include "tutti/base/log.h"
+#include "tutti/base/version.h"
+#include "tutti/hal/door.h"
+#include "tutti/hal/fault.h"
+#include "tutti/ops/call.h"
+#include "tutti/ops/creation.h"
+#include "tutti/ops/elementwise.h"
+#include "tutti/ops/indexing.h"
+#include "tutti/ops/matmul.h"
+#include "tutti/ops/reading.h"
+#include "tutti/ops/reduction.h"
+#include "tutti/ops/variable.h"
+#include "tutti/place/configuration.h"
+#include "tutti/place/memory_control.h"
+#include "tutti/place/placement.h"
+#include "tutti/place/scope.h"
+#include "tutti/place/settings.h"
+#include "tutti/place/stream.h"
+#include "tutti/tensor/view.h"
