@@ -6,6 +6,7 @@
 #include "tutti/base/version.h"
 #include "tutti/hal/door.h"
 #include "tutti/hal/fault.h"
+#include "tutti/ops/bench.h"
 #include "tutti/ops/call.h"
 #include "tutti/ops/creation.h"
 #include "tutti/ops/elementwise.h"

@@ -56,15 +56,27 @@ TEST(ParseUnsigned, RefusesSignsFractionsAndOverflow) {
 }
 
 TEST(ParseBytes, KnowsBothFamiliesOfUnits) {
-  const std::vector<std::pair<const char*, std::uint64_t>> cases{
-      {"0", 0},           {"4096", 4096},          {"7B", 7},           {"512MiB", 512 * kib * kib}, {"512 MiB", 512 * kib * kib},
-      {"2GB", 2'000'000'000}, {"2gb", 2'000'000'000}, {"1k", kib},          {"3KiB", 3 * kib},           {"1KB", 1000},
-      {"1.5GiB", 3 * kib * kib * kib / 2}, {"0.25M", kib * kib / 4}, {"1T", kib * kib * kib * kib}, {"1TB", 1'000'000'000'000}, {"1P", kib * kib * kib * kib * kib}};
+  const std::vector<std::pair<const char*, std::uint64_t>> cases{{"0", 0},
+                                                                 {"4096", 4096},
+                                                                 {"7B", 7},
+                                                                 {"512MiB", 512 * kib * kib},
+                                                                 {"512 MiB", 512 * kib * kib},
+                                                                 {"2GB", 2'000'000'000},
+                                                                 {"2gb", 2'000'000'000},
+                                                                 {"1k", kib},
+                                                                 {"3KiB", 3 * kib},
+                                                                 {"1KB", 1000},
+                                                                 {"1.5GiB", 3 * kib * kib * kib / 2},
+                                                                 {"0.25M", kib * kib / 4},
+                                                                 {"1T", kib * kib * kib * kib},
+                                                                 {"1TB", 1'000'000'000'000},
+                                                                 {"1P", kib * kib * kib * kib * kib}};
   for (const auto& [word, bytes] : cases) EXPECT_EQ(parse_bytes(word), bytes) << word;
 }
 
 TEST(ParseBytes, RefusesWhatItCannotRepresent) {
-  for (const char* word : {"", "MiB", "-1", "1.5", "1.5B", "1.", ".5G", "1.2345G", "1XB", "1KiBB", "1 2", "18446744073709551616", "16384P", "16777216TiB"}) {
+  for (const char* word : {"", "MiB", "-1", "1.5", "1.5B", "1.", ".5G", "1.2345G", "1XB", "1KiBB", "1 2", "18446744073709551616",
+                           "16384P", "16777216TiB"}) {
     EXPECT_EQ(parse_bytes(word), std::nullopt) << word;
   }
 }
@@ -72,7 +84,8 @@ TEST(ParseBytes, RefusesWhatItCannotRepresent) {
 TEST(ParseDeviceList, ReadsNumbersAndUuids) {
   EXPECT_EQ(parse_device_list("0,2"), (DeviceList{0U, 2U}));
   EXPECT_EQ(parse_device_list(" 3 , 1 "), (DeviceList{3U, 1U}));
-  EXPECT_EQ(parse_device_list("GPU-8932f937-d72c-4106-c12f-20bd9faed9f6,1"), (DeviceList{"GPU-8932f937-d72c-4106-c12f-20bd9faed9f6", 1U}));
+  EXPECT_EQ(parse_device_list("GPU-8932f937-d72c-4106-c12f-20bd9faed9f6,1"),
+            (DeviceList{"GPU-8932f937-d72c-4106-c12f-20bd9faed9f6", 1U}));
   EXPECT_EQ(parse_device_list("MIG-GPU-8932f937/1/2"), (DeviceList{"MIG-GPU-8932f937/1/2"}));
 }
 
@@ -83,7 +96,8 @@ TEST(ParseDeviceList, NothingAndMinusOneMeanNoDevice) {
 }
 
 TEST(ParseDeviceList, RefusesGarbageAndRepetition) {
-  for (const char* word : {",", "0,", ",0", "0,,1", "a", "0;1", "0,0", "GPU-", "GPU-a b", "-0", "--1", "4294967296", "GPU-a,GPU-a"}) {
+  for (const char* word :
+       {",", "0,", ",0", "0,,1", "a", "0;1", "0,0", "GPU-", "GPU-a b", "-0", "--1", "4294967296", "GPU-a,GPU-a"}) {
     EXPECT_EQ(parse_device_list(word), std::nullopt) << word;
   }
 }

@@ -77,9 +77,7 @@ TEST(InlineVector, BehavesLikeAVectorUnderRandomUse) {
             v[i] = model[i] = static_cast<int>(random() % 1000);
           }
           break;
-        default:
-          model.push_back(static_cast<int>(random() % 1000));
-          v.push_back(model.back());
+        default: model.push_back(static_cast<int>(random() % 1000)); v.push_back(model.back());
       }
       ASSERT_EQ(contents(v), model) << "step " << step;
       ASSERT_EQ(v.view().size(), model.size());

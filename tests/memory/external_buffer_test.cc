@@ -61,6 +61,7 @@ TEST_F(ExternalMemory, IsHandedOnWhileWorkInFlightUsesIt) {
 }
 
 TEST_F(ExternalMemory, IsAwaitedWhenNobodyTakesItOver) {
+  set_deferred_release(nullptr);
   Ref<Buffer> buffer = lend();
   buffer->note_read(stream.next());
   buffer = nullptr;

@@ -43,6 +43,7 @@ class CountedSpace final : public MemorySpace {
     return {};
   }
   void unmap(std::size_t offset, std::size_t bytes) noexcept override {
+    ++unmap_calls;
     if (offset % granule_ != 0 || bytes % granule_ != 0) faults.emplace_back("unmap: not whole granules");
     for (std::size_t at = offset; at < offset + bytes; at += granule_) {
       if (granules_.erase(at) == 0) faults.emplace_back("unmap: was not mapped");
@@ -53,6 +54,7 @@ class CountedSpace final : public MemorySpace {
   [[nodiscard]] std::size_t mapped() const noexcept { return granules_.size() * granule_; }
   std::size_t device_has = ~std::size_t{0} >> 1U;  // what the device really grants
   std::size_t map_calls = 0;
+  std::size_t unmap_calls = 0;
   std::vector<std::string> faults;
 
  private:

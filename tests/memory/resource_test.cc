@@ -151,11 +151,27 @@ TYPED_TEST(MemoryResourceOf, TrimLeavesWhatIsOwned) {
   EXPECT_EQ(below->address()[below->bytes() - 1], std::byte{3});
   EXPECT_EQ(above->address()[0], std::byte{4});
   EXPECT_LE(this->device.space.mapped(), 1024 * kibibyte);
-  // The hole is mapped again and joined with what is left beside it.
   Block* again = this->allocate(900 * kibibyte);
   ASSERT_NE(again, nullptr);
   std::memset(again->address(), 5, again->bytes());
   EXPECT_EQ(below->address()[below->bytes() - 1], std::byte{3});
+  EXPECT_EQ(above->address()[0], std::byte{4});
+}
+
+TYPED_TEST(MemoryResourceOf, JoinsAHoleThatIsMappedAgainWithItsNeighbour) {
+  Block* below = this->allocate(mebibyte);
+  Block* above = this->allocate(mebibyte);
+  ASSERT_EQ(above->address(), below->end());
+  this->resource->deallocate(*below);
+  this->resource->trim(Site{});
+  ASSERT_EQ(this->device.space.mapped(), mebibyte);
+  below = this->allocate(mebibyte);
+  ASSERT_EQ(above->address(), below->end());
+  this->resource->deallocate(*below);
+  this->resource->deallocate(*above);
+  const std::size_t calls = this->device.space.map_calls;
+  EXPECT_NE(this->allocate(2 * mebibyte), nullptr);
+  EXPECT_EQ(this->device.space.map_calls, calls);
 }
 
 // Live blocks never overlap, their contents stay, the records agree with the memory, and all comes back in the end.
@@ -229,6 +245,19 @@ TEST(SizeClass, RoundsUpToTheBeginningOfAClassThatIsNotSmaller) {
     EXPECT_LE(size_class::of(units), size_class::of(rounded));
     EXPECT_LT(size_class::of(rounded - 1), size_class::of(rounded));
   }
+}
+
+TEST(FreeBlocks, FindTheOneBlockThatFitsAmongManyOfItsClassThatDoNot) {
+  std::vector<Block> blocks(20);
+  FreeBlocks free;
+  for (Block& block : blocks) {
+    block.set_units(&block == &blocks[0] ? 100'001 : 100'000);
+    ASSERT_EQ(block.size_class, blocks[0].size_class);
+    free.insert(block);
+  }
+  EXPECT_EQ(free.take(100'001), &blocks[0]);
+  EXPECT_EQ(free.take(100'001), nullptr);
+  EXPECT_NE(free.take(100'000), nullptr);
 }
 
 TEST(Statistics, CountsWhatIsInUseItsPeakAndWhatWasAskedFor) {

@@ -14,7 +14,9 @@ namespace tutti {
 namespace {
 
 DeviceSpec device(const char* type) { return {.job = {}, .replica = {}, .task = {}, .type = type, .index = {}}; }
-DeviceSpec device(const char* type, unsigned index) { return {.job = {}, .replica = {}, .task = {}, .type = type, .index = index}; }
+DeviceSpec device(const char* type, unsigned index) {
+  return {.job = {}, .replica = {}, .task = {}, .type = type, .index = index};
+}
 
 // The message without the site; empty where the name is accepted.
 std::string complaint(std::string_view name) {
@@ -28,8 +30,8 @@ std::string complaint(std::string_view name) {
 }
 
 TEST(DeviceName, EverySpellingOfOneDeviceMeansTheSame) {
-  for (const char* name : {"/device:GPU:0", "/GPU:0", "GPU:0", "gpu:0", "/gpu:0", "Gpu:0", "device:gpu:0", "/device:Gpu:0", "cuda:0", "/CUDA:0",
-                           "/device:cuda:0", "GPU:00"}) {
+  for (const char* name : {"/device:GPU:0", "/GPU:0", "GPU:0", "gpu:0", "/gpu:0", "Gpu:0", "device:gpu:0", "/device:Gpu:0",
+                           "cuda:0", "/CUDA:0", "/device:cuda:0", "GPU:00"}) {
     EXPECT_EQ(parse_device_name(name), device("GPU", 0)) << name;
   }
   EXPECT_EQ(parse_device_name("cuda:1"), device("GPU", 1));
@@ -44,7 +46,8 @@ TEST(DeviceName, ATypeAloneLeavesTheIndexOpen) {
 }
 
 TEST(DeviceName, NothingAndStarsSetNothing) {
-  for (const char* name : {"", "/", "*", "/*", "*:*", "/device:*", "/device:*:*", "/job:*", "/job:*/replica:*/task:*/device:*:*"}) {
+  for (const char* name :
+       {"", "/", "*", "/*", "*:*", "/device:*", "/device:*:*", "/job:*", "/job:*/replica:*/task:*/device:*:*"}) {
     EXPECT_EQ(parse_device_name(name), DeviceSpec{}) << name;
   }
 }
@@ -89,7 +92,8 @@ TEST(DeviceName, ComplaintsSayWhereAndWhatWasMeant) {
       {" GPU:0", "' GPU:0': a part such as 'GPU:0' or 'job:localhost' expected at position 0; did you mean 'GPU:0'?"},
       {"/devcie:GPU:0", "'/devcie:GPU:0': unknown part 'devcie' at position 1; did you mean '/device:GPU:0'?"},
       {"/DEVICE:GPU:0", "'/DEVICE:GPU:0': unknown part 'DEVICE' at position 1; did you mean '/device:GPU:0'?"},
-      {"/physical_device:GPU:0", "'/physical_device:GPU:0': unknown part 'physical_device' at position 1; did you mean '/device:GPU:0'?"},
+      {"/physical_device:GPU:0",
+       "'/physical_device:GPU:0': unknown part 'physical_device' at position 1; did you mean '/device:GPU:0'?"},
       {"/job:localhost/task:O/gpu:0",
        "'/job:localhost/task:O/gpu:0': task number expected at position 20; did you mean '/job:localhost/task:0/GPU:0'?"},
       {"/device:", "'/device:': device type expected at position 8"},
@@ -114,7 +118,8 @@ TEST(DeviceName, ComplaintsSayWhereAndWhatWasMeant) {
 }
 
 TEST(DeviceName, AnEmbeddedNulIsAFaultLikeAnyOther) {
-  EXPECT_EQ(complaint(std::string_view("GPU:0\0", 6)), "'GPU:0\\x00': '/' or the end expected at position 5; did you mean 'GPU:0'?");
+  EXPECT_EQ(complaint(std::string_view("GPU:0\0", 6)),
+            "'GPU:0\\x00': '/' or the end expected at position 5; did you mean 'GPU:0'?");
 }
 
 TEST(DeviceName, TheComplaintNamesTheUsersLine) {
@@ -203,7 +208,8 @@ TEST(DeviceName, RandomNamesParseToSomethingStableOrThrowAndSuggestionsParse) {
     std::mt19937 random(seed);
     std::string name;
     for (unsigned i = pick(random, 6); i > 0; --i) {
-      name += pick(random, 2) != 0 ? words[pick(random, 8)] : std::string(1, alphabet[pick(random, static_cast<unsigned>(alphabet.size()))]);
+      name += pick(random, 2) != 0 ? words[pick(random, 8)]
+                                   : std::string(1, alphabet[pick(random, static_cast<unsigned>(alphabet.size()))]);
     }
     SCOPED_TRACE(testing::Message() << "seed " << seed << " name " << testing::PrintToString(name));
     const ParsedName parsed = try_parse_device_name(name);

@@ -33,7 +33,9 @@ std::string print_bools(const std::vector<std::uint8_t>& values, const Shape& sh
   return format_elements(bytes(values), DType::boolean, shape);
 }
 
-TEST(Printing, LeavesThePointAndDropsTheZerosOfWholeNumbers) { EXPECT_EQ(print<float>({22, 28, 49, 64}, {2, 2}), "[[22. 28.]\n [49. 64.]]"); }
+TEST(Printing, LeavesThePointAndDropsTheZerosOfWholeNumbers) {
+  EXPECT_EQ(print<float>({22, 28, 49, 64}, {2, 2}), "[[22. 28.]\n [49. 64.]]");
+}
 
 TEST(Printing, AlignsThePointsOfAColumn) { EXPECT_EQ(print<double>({0.5, 10, -1.25}), "[ 0.5  10.   -1.25]"); }
 
@@ -83,7 +85,9 @@ TEST(Printing, WritesNothingBetweenTheBracketsOfAnEmptyTensor) {
   EXPECT_EQ(print<float>({}, {3, 0, 2}), "[]");
 }
 
-TEST(Printing, SetsMatricesOfAStackApartByABlankLine) { EXPECT_EQ(print<std::int32_t>({1, 2, 3, 4}, {2, 1, 2}), "[[[1 2]]\n\n [[3 4]]]"); }
+TEST(Printing, SetsMatricesOfAStackApartByABlankLine) {
+  EXPECT_EQ(print<std::int32_t>({1, 2, 3, 4}, {2, 1, 2}), "[[[1 2]]\n\n [[3 4]]]");
+}
 
 TEST(Printing, WrapsLongRowsBefore75Columns) {
   std::vector<std::int32_t> values(30);
@@ -108,7 +112,9 @@ TEST(Printing, MeasuresOnlyTheElementsItShows) {
   EXPECT_EQ(print(values), "[1 1 1 ... 1 1 1]");
 }
 
-TEST(Printing, TakesBfloat16AsTheFloat32ItStandsFor) { EXPECT_EQ(print<bf16>({bf16(1.5F), bf16(0.1F)}), "[1.5        0.10009766]"); }
+TEST(Printing, TakesBfloat16AsTheFloat32ItStandsFor) {
+  EXPECT_EQ(print<bf16>({bf16(1.5F), bf16(0.1F)}), "[1.5        0.10009766]");
+}
 
 TEST(TensorRepr, PutsScalarsAndRowsOnOneLine) {
   const std::vector<float> five{5};
@@ -120,7 +126,8 @@ TEST(TensorRepr, PutsScalarsAndRowsOnOneLine) {
 
 TEST(TensorRepr, StartsSeveralLinesOnALineOfTheirOwn) {
   const std::vector<float> values{22, 28, 49, 64};
-  EXPECT_EQ(tensor_repr(bytes(values), DType::f32, {2, 2}), "tutti.Tensor(\n[[22. 28.]\n [49. 64.]], shape=(2, 2), dtype=float32)");
+  EXPECT_EQ(tensor_repr(bytes(values), DType::f32, {2, 2}),
+            "tutti.Tensor(\n[[22. 28.]\n [49. 64.]], shape=(2, 2), dtype=float32)");
 }
 
 }  // namespace

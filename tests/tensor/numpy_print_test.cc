@@ -88,7 +88,8 @@ class NumPy : public testing::Test {
     std::ofstream(folder_ / "print.py") << program;
     // -I: whatever Python environment the user has set up, Debian's own NumPy answers.
     const std::string command = "cd '" + folder_.string() + "' && /usr/bin/python3 -I print.py arrays texts";
-    ASSERT_EQ(std::system(command.c_str()), 0) << "Debian's Python with NumPy did not run (packages python3 and python3-numpy): " << command;
+    ASSERT_EQ(std::system(command.c_str()), 0)
+        << "Debian's Python with NumPy did not run (packages python3 and python3-numpy): " << command;
 
     const std::string answer = contents_of(folder_ / "texts");
     std::size_t at = 0;
@@ -114,7 +115,9 @@ class Random {
  public:
   explicit Random(std::uint64_t seed) : engine_(seed) {}
 
-  std::int64_t from(std::int64_t low, std::int64_t high) { return std::uniform_int_distribution<std::int64_t>(low, high)(engine_); }
+  std::int64_t from(std::int64_t low, std::int64_t high) {
+    return std::uniform_int_distribution<std::int64_t>(low, high)(engine_);
+  }
   bool one_in(std::int64_t n) { return from(1, n) == 1; }
 
   Shape shape() {
@@ -226,7 +229,8 @@ TEST_F(NumPy, PrintsTheSameFloats) {
 
 TEST_F(NumPy, PrintsTheSameForEveryHalf) {
   std::vector<Array> arrays;
-  for (std::uint32_t bits = 0; bits < 0x10000U; ++bits) arrays.push_back(array_of(std::vector{std::bit_cast<f16>(static_cast<std::uint16_t>(bits))}, {}));
+  for (std::uint32_t bits = 0; bits < 0x10000U; ++bits)
+    arrays.push_back(array_of(std::vector{std::bit_cast<f16>(static_cast<std::uint16_t>(bits))}, {}));
   expect_same(arrays);
 }
 
@@ -259,8 +263,10 @@ TEST_F(NumPy, PrintsTheSameAtTheEdgesOfItsRules) {
       arrays.push_back(array_of(std::vector<float>{static_cast<float>(value)}, {}));
     }
   }
-  for (const std::int64_t size : {998, 1000, 1001}) arrays.push_back(array_of(std::vector<std::int32_t>(static_cast<std::size_t>(size), 7), {size}));
-  for (std::int64_t width = 1; width < 40; ++width) arrays.push_back(array_of(std::vector<std::int8_t>(static_cast<std::size_t>(width), -128), {1, 1, width}));
+  for (const std::int64_t size : {998, 1000, 1001})
+    arrays.push_back(array_of(std::vector<std::int32_t>(static_cast<std::size_t>(size), 7), {size}));
+  for (std::int64_t width = 1; width < 40; ++width)
+    arrays.push_back(array_of(std::vector<std::int8_t>(static_cast<std::size_t>(width), -128), {1, 1, width}));
   arrays.push_back(array_of(std::vector<std::int16_t>(7 * 6 * 7 * 5, 3), {7, 6, 7, 5}));
   expect_same(arrays);
 }

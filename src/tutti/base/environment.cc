@@ -166,7 +166,8 @@ std::optional<std::uint64_t> environment_bytes(const char* variable) {
 }
 
 std::optional<DeviceList> environment_device_list(const char* variable) {
-  return read(variable, parse_device_list, [] { return std::string("device numbers or UUIDs such as 0,2, each once, or -1 for none,"); });
+  return read(variable, parse_device_list,
+              [] { return std::string("device numbers or UUIDs such as 0,2, each once, or -1 for none,"); });
 }
 
 std::optional<std::string> environment_text(const char* variable) {

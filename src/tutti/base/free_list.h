@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <mutex>
 #include <new>
+#include <type_traits>
 #include <vector>
 
 namespace tutti {
@@ -15,7 +16,18 @@ class FreeList {
  public:
   template <class... Args>
   static T* make(Args&&... args) {
-    return new (take()) T(static_cast<Args&&>(args)...);
+    static_assert(alignof(T) <= alignof(std::max_align_t));
+    void* memory = take();
+    if constexpr (std::is_nothrow_constructible_v<T, Args...>) {
+      return new (memory) T(static_cast<Args&&>(args)...);
+    } else {
+      try {
+        return new (memory) T(static_cast<Args&&>(args)...);
+      } catch (...) {
+        give(memory);
+        throw;
+      }
+    }
   }
   static void destroy(T* object) noexcept {
     object->~T();

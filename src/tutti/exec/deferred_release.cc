@@ -21,7 +21,15 @@ constexpr WorkKind release_kind{
 };
 
 void release_later(ExternalBuffer* buffer) noexcept {
-  DeviceStream& stream = runtime_if_initialised()->cpu().default_stream();
+  Runtime* instance = runtime_if_initialised();
+  if (instance == nullptr) {  // no stream of ours to wait on: the memory was used by streams made by hand
+    Points uses;
+    buffer->unfinished_uses(uses);
+    await_all(uses.view(), SyncReason::memory_pressure, std::nullopt, buffer->site());
+    buffer->finish();
+    return;
+  }
+  DeviceStream& stream = instance->cpu().default_stream();
   for (;;) {
     std::unique_lock lock(stream.order());
     const TimelinePoint full = stream.full_until(0);
@@ -29,7 +37,7 @@ void release_later(ExternalBuffer* buffer) noexcept {
       Points after;
       buffer->unfinished_uses(after);
       derive_edges(stream, after, buffer->site());
-      stream.submit({.kind = &release_kind, .name = "give back host memory", .site = buffer->site(), .payload = &buffer, .payload_bytes = sizeof buffer}, after.view());
+      stream.submit({.kind = &release_kind, .name = "give back host memory", .site = buffer->site(), .payload = static_cast<const void*>(&buffer), .payload_bytes = sizeof(void*)}, after.view());
       break;
     }
     lock.unlock();

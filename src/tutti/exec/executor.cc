@@ -1,6 +1,7 @@
 #include "tutti/exec/executor.h"
 
 #include <cstring>
+#include <exception>
 
 #include "tutti/base/error.h"
 #include "tutti/base/text.h"
@@ -31,6 +32,27 @@ class Brought {
 
 [[noreturn]] void refuse_inside_kernel(const char* op, Site site) {
   throw InvalidState(text("op ", op, " was called inside a kernel; a kernel computes on its operands only: compose ops on the host instead"), site);
+}
+
+// Inference may be a user's: what it throws reaches the caller as an Error with the call's site, and what it says is
+// checked before a kernel trusts it.
+void infer(const OpCall& call, Inference& inferred) {
+  try {
+    call.op.infer(inferred);
+  } catch (const Error&) {
+    throw;
+  } catch (const std::exception& e) {
+    throw InvalidArgument(text(call.op.name, ": its inference failed: ", e.what()), call.site);
+  } catch (...) {
+    throw InvalidArgument(text(call.op.name, ": its inference threw something that is not a std::exception"), call.site);
+  }
+  if (!call.op.is_elementwise || inferred.outputs() == 0) return;
+  const Shape& common = inferred.output_at(0).shape;
+  for (std::size_t i = 0; i < inferred.inputs(); ++i) {
+    if (inferred.shape(i) == common) [[likely]] continue;
+    const std::optional<Shape> both = broadcast(inferred.shape(i), common);
+    if (!both || !(*both == common)) inferred.reject_shapes(text("its inputs do not broadcast to the output's shape ", to_string(common)));
+  }
 }
 
 void bring_inputs(OpCall& call, LogicalDevice& on, Brought& brought) {
@@ -90,7 +112,7 @@ void execute(OpCall& call) {
   const char* name = call.op.name.c_str();
   if (is_inside_kernel()) [[unlikely]] refuse_inside_kernel(name, call.site);
   Inference inferred(call);
-  call.op.infer(inferred);
+  infer(call, inferred);
   LogicalDevice& on = place_op(instance, name, call.op.mask.load(std::memory_order_acquire), call.pinned, call.site);
   Brought brought;
   bring_inputs(call, on, brought);

@@ -23,11 +23,12 @@ class Inference {
   explicit Inference(const OpCall& call) noexcept : call_(call) {}
 
   [[nodiscard]] std::size_t inputs() const noexcept;
-  [[nodiscard]] DType dtype(std::size_t input) const noexcept;
-  [[nodiscard]] const Shape& shape(std::size_t input) const noexcept;
+  // Throw InvalidArgument when the call has no such input.
+  [[nodiscard]] DType dtype(std::size_t input) const;
+  [[nodiscard]] const Shape& shape(std::size_t input) const;
   template <class T>
-  [[nodiscard]] T attributes() const noexcept {
-    return attributes_of().as<T>();
+  [[nodiscard]] T attributes() const {
+    return attributes_of(sizeof(T)).template as<T>();
   }
 
   // The output the caller stated, for ops that make something out of nothing.
@@ -35,7 +36,7 @@ class Inference {
 
   void output(DType dtype, const Shape& shape);
   // Bytes the kernel needs to work in.
-  void scratch(std::int64_t bytes) noexcept { scratch_bytes_ = bytes; }
+  void scratch(std::int64_t bytes);
 
   // "<op>: <what> ..." with the dtypes or shapes of the inputs and the user's site.
   [[noreturn]] void reject_shapes(std::string_view why) const;
@@ -43,12 +44,16 @@ class Inference {
   // Throws unless the op got that many.
   void expect_inputs(std::size_t count) const;
 
+  // The call being inferred, for errors of one's own.
+  [[nodiscard]] Site site() const noexcept;
+
   [[nodiscard]] std::size_t outputs() const noexcept { return output_count_; }
   [[nodiscard]] const OutputSpec& output_at(std::size_t i) const noexcept { return outputs_[i]; }
   [[nodiscard]] std::int64_t scratch_bytes() const noexcept { return scratch_bytes_; }
 
  private:
-  [[nodiscard]] const Attributes& attributes_of() const noexcept;
+  [[nodiscard]] const Attributes& attributes_of(std::size_t size) const;
+  void check_input(std::size_t input) const;
 
   const OpCall& call_;
   std::array<OutputSpec, most_outputs> outputs_;

@@ -18,6 +18,10 @@ namespace tutti {
 struct OpRow;
 class DeviceStream;
 
+namespace detail {
+[[noreturn]] void raise_attribute_size(std::size_t given, std::size_t wanted);
+}  // namespace detail
+
 // Small plain data of one op call: the axes of a sum, the key of a random draw. Each op has a struct of its own.
 class Attributes {
  public:
@@ -30,8 +34,10 @@ class Attributes {
     std::memcpy(bytes_.data(), &value, sizeof(T));
     size_ = sizeof(T);
   }
+  // Throws InvalidArgument when the call was given none, or a struct of another size.
   template <class T>
-  [[nodiscard]] T as() const noexcept {
+  [[nodiscard]] T as() const {
+    if (size_ != sizeof(T)) [[unlikely]] detail::raise_attribute_size(size_, sizeof(T));
     T value;
     std::memcpy(&value, bytes_.data(), sizeof(T));
     return value;

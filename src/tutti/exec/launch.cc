@@ -131,7 +131,8 @@ void Launch::submit(DeviceStream& stream) {
   }
   stream.kick();
   if (traced) [[unlikely]] {
-    journal::record({.kind = journal::EventKind::enqueue, .name = op_.name.c_str(), .site = site_, .begin = begin, .end = now(), .value = point.value});
+    journal::record({.kind = journal::EventKind::enqueue, .name = op_.name.c_str(), .site = site_, .begin = begin, .end = now(),
+                     .value = point.value, .target = point.stream});
   }
 }
 

@@ -44,7 +44,7 @@ struct OpCall {
     more_.push_back(input);
     ++input_count_;
   }
-  void add(const Tensor& tensor) { add({.tensor = &tensor.impl()}); }
+  void add(const Tensor& tensor) { add({.tensor = &tensor.impl(site)}); }
   [[nodiscard]] std::span<OpInput> inputs() noexcept { return {more_.empty() ? inline_.data() : more_.data(), input_count_}; }
   [[nodiscard]] std::span<const OpInput> inputs() const noexcept { return {more_.empty() ? inline_.data() : more_.data(), input_count_}; }
 

@@ -84,7 +84,8 @@ const OpRow& find_op(std::string_view name, Site site) {
   if (found != all.rows.end() && found->second->infer != nullptr) return *found->second;
   std::string nearest;
   std::size_t best = std::max<std::size_t>(2, name.size() / 3) + 1;
-  for (const auto& [known, unused] : all.rows) {
+  for (const auto& [known, registered] : all.rows) {
+    if (registered->infer == nullptr) continue;  // only its kernels are there
     const std::size_t apart = name.size() > 64 ? best : distance(name, known);
     if (apart < best) {
       best = apart;

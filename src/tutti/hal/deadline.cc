@@ -48,17 +48,10 @@ void sync_point(TimelinePoint point, SyncReason reason, const SyncOptions& optio
 }
 
 void sync_streams(std::span<DeviceStream* const> streams, SyncReason reason, const SyncOptions& options, Site site) {
-  const Deadline deadline = deadline_after(options.timeout);
   std::vector<TimelinePoint> points;
   points.reserve(streams.size());
   for (const DeviceStream* stream : streams) points.push_back(stream->last());
-  // One passage through the door per call, not per stream: the others are waited for in the same breath.
-  bool late = false;
-  for (std::size_t i = 0; i < points.size(); ++i) {
-    if (i + 1 < points.size() && is_done(points[i])) continue;
-    if (await(points[i], reason, deadline, site) == WaitResult::timed_out) late = true;
-  }
-  if (late) raise_deadline(reason, options, streams, site);
+  if (await_all(points, reason, deadline_after(options.timeout), site) == WaitResult::timed_out) raise_deadline(reason, options, streams, site);
 }
 
 }  // namespace tutti

@@ -14,7 +14,7 @@ class DeviceStream;
 using Timeout = std::optional<std::chrono::nanoseconds>;
 
 struct SyncOptions {
-  Timeout timeout;  // none: wait as long as it takes
+  Timeout timeout = {};  // none: wait as long as it takes
 };
 
 // Throws DeadlineExceeded, naming op, site and age of what has not finished; everything goes on running.

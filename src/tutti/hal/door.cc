@@ -108,24 +108,31 @@ void for_each_account(Visit&& visit) {
 
 }  // namespace
 
-WaitResult await(TimelinePoint point, SyncReason reason, Deadline deadline, Site site) {
+WaitResult await(TimelinePoint point, SyncReason reason, Deadline deadline, Site site) { return await_all(std::span(&point, 1), reason, deadline, site); }
+
+WaitResult await_all(std::span<const TimelinePoint> points, SyncReason reason, Deadline deadline, Site site) {
   SiteAccount& entry = account(site, reason);
   entry.calls.fetch_add(1, std::memory_order_relaxed);
-  if (is_done(point)) {
-    if (journal::is_recording()) [[unlikely]] note_passage(reason, site, point.stream, now(), now());
+  const auto pending = std::find_if_not(points.begin(), points.end(), [](const TimelinePoint& p) { return is_done(p); });
+  if (pending == points.end()) {
+    if (journal::is_recording()) [[unlikely]] note_passage(reason, site, StreamId::none, now(), now());
     return WaitResult::done;
   }
   if (is_inside_kernel()) {
     throw InvalidState("a kernel asked the runtime to wait for work (by reading or syncing); it would wait for itself: read the value before the op is called and pass it in", site);
   }
-  DeviceStream* producer = timeline(point.stream).stream();
-  if (producer == nullptr) return WaitResult::done;  // a stream retires only when all its work is done
   const Nanoseconds begin = now();
-  const bool done = producer->block_until(point.value, deadline);
+  bool all_done = true;
+  for (auto point = pending; point != points.end(); ++point) {
+    if (is_done(*point)) continue;
+    DeviceStream* producer = timeline(point->stream).stream();
+    if (producer == nullptr) continue;  // a stream retires only when all its work is done
+    all_done = producer->block_until(point->value, deadline) && all_done;
+  }
   const Nanoseconds end = now();
-  entry.add_wait(end - begin, !done);
-  note_passage(reason, site, point.stream, begin, end);
-  return done ? WaitResult::done : WaitResult::timed_out;
+  entry.add_wait(end - begin, !all_done);
+  note_passage(reason, site, pending->stream, begin, end);
+  return all_done ? WaitResult::done : WaitResult::timed_out;
 }
 
 BlockingRegion::BlockingRegion(SyncReason reason, Site site) : account_(&account(site, reason)), reason_(reason), site_(site), begin_(now()) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "tutti/base/clock.h"
@@ -20,6 +21,8 @@ struct SiteAccount;
 // Blocks until the point is done or the deadline has passed. A point that is done costs a load and a count.
 // Throws InvalidState from inside a kernel, where waiting for a stream could wait for itself.
 WaitResult await(TimelinePoint point, SyncReason reason, Deadline deadline, Site site);
+// The same for several points: one passage, one price.
+WaitResult await_all(std::span<const TimelinePoint> points, SyncReason reason, Deadline deadline, Site site);
 
 // Around a call that blocks and has no point: mapping memory, loading a module, a barrier.
 class BlockingRegion {

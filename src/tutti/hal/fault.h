@@ -13,7 +13,7 @@ enum class FaultKind : std::uint8_t { allocation, kernel, copy, stall };
 
 struct Fault {
   FaultKind kind = FaultKind::kernel;
-  std::string op;           // only this op; empty: any
+  std::string op = {};      // only this op; empty: any
   std::uint64_t skip = 0;   // let this many matching ones pass first
   std::uint64_t times = 1;  // then hit this many
 };

@@ -20,6 +20,8 @@ inline void require_usable(Site site) {
   if (detail::lifecycle.load(std::memory_order_relaxed) != Lifecycle::usable) [[unlikely]] detail::refuse_use(site);
 }
 inline bool is_usable() noexcept { return detail::lifecycle.load(std::memory_order_relaxed) == Lifecycle::usable; }
+// A copy made by fork(): its locks may be held by threads it does not have.
+inline bool is_forked() noexcept { return detail::lifecycle.load(std::memory_order_relaxed) == Lifecycle::forked; }
 
 void set_lifecycle(Lifecycle state) noexcept;
 // From now on a forked child is told that it cannot use the runtime it inherited.

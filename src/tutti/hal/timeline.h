@@ -22,7 +22,14 @@ class alignas(64) Timeline {
   using Notify = void (*)(void* argument) noexcept;
 
   [[nodiscard]] std::uint64_t completed() const noexcept { return completed_.load(std::memory_order_acquire); }
-  [[nodiscard]] bool is_done(std::uint64_t value) const noexcept { return completed() >= value; }
+  [[nodiscard]] bool is_done(std::uint64_t value) const noexcept {
+    if (is_known_done(value)) return true;
+    const std::uint64_t reached = completed();
+    seen_.store(reached, std::memory_order_release);  // a thread that was late may set it back: it is a hint
+    return reached >= value;
+  }
+  // Was it seen done before? Stays off the counter that the stream's own thread keeps writing.
+  [[nodiscard]] bool is_known_done(std::uint64_t value) const noexcept { return seen_.load(std::memory_order_acquire) >= value; }
 
   [[nodiscard]] std::uint64_t submitted() const noexcept { return submitted_.load(std::memory_order_acquire); }
   void set_submitted(std::uint64_t value) noexcept { submitted_.store(value, std::memory_order_release); }
@@ -58,6 +65,7 @@ class alignas(64) Timeline {
   std::atomic<std::uint64_t> lowest_waited_{nobody};
   std::atomic<DeviceStream*> stream_{nullptr};
   alignas(64) std::atomic<std::uint64_t> submitted_{0};
+  alignas(64) mutable std::atomic<std::uint64_t> seen_{0};
   std::mutex mutex_;  // short: guards the list of waiters
   std::vector<Waiter> waiters_;
 };
@@ -82,6 +90,11 @@ inline Timeline& timeline(StreamId id) noexcept {
 // No lock, no system call.
 inline bool is_done(TimelinePoint point) noexcept {
   return point.stream == StreamId::none || timeline(point.stream).is_done(point.value);
+}
+
+// Done for certain, asked without looking at the counter itself; false may mean "not looked yet".
+inline bool is_known_done(TimelinePoint point) noexcept {
+  return point.stream == StreamId::none || timeline(point.stream).is_known_done(point.value);
 }
 
 }  // namespace tutti

@@ -26,10 +26,11 @@ struct Event {
   StreamId stream = StreamId::none;  // none: the event belongs to the host thread's lane
   const char* name = "";             // a string that lives forever
   const char* detail = "";           // likewise: the reason of a sync, the device of a placement
-  Site site;
+  Site site = {};
   Nanoseconds begin = 0;
   Nanoseconds end = 0;               // equal to begin for an instant
-  std::uint64_t value = 0;           // the point's value, or bytes
+  std::uint64_t value = 0;           // the point's value, bytes, or for a wait or a sync the id of the stream waited for
+  StreamId target = StreamId::none;  // the stream an enqueue went to
 };
 
 }  // namespace tutti::journal

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <utility>
 
 namespace tutti::journal {
 
@@ -29,7 +30,7 @@ struct ThreadBuffer {
 
 struct Registry {
   std::mutex mutex;
-  std::vector<std::shared_ptr<ThreadBuffer>> buffers;  // a buffer outlives its thread: its events still count
+  std::vector<std::unique_ptr<ThreadBuffer>> buffers;  // a buffer outlives its thread: its events still count
   std::map<std::uint32_t, std::string> streams;
 };
 
@@ -38,13 +39,14 @@ Registry& registry() {
   return instance;
 }
 
+// A plain pointer: what happens while the process exits is recorded after the main thread's other locals are gone.
 ThreadBuffer& buffer() {
-  static thread_local std::shared_ptr<ThreadBuffer> mine = [] {
-    auto made = std::make_shared<ThreadBuffer>();
+  static thread_local ThreadBuffer* mine = nullptr;
+  if (mine == nullptr) {
+    auto made = std::make_unique<ThreadBuffer>();
     const std::lock_guard lock(registry().mutex);
-    registry().buffers.push_back(made);
-    return made;
-  }();
+    mine = registry().buffers.emplace_back(std::move(made)).get();
+  }
   return *mine;
 }
 

@@ -36,6 +36,7 @@ class Block final : public Buffer {
   using Buffer::forget_uses;
   using Buffer::home;
   using Buffer::inherit_uses;
+  using Buffer::is_known_settled;
   using Buffer::is_settled;
   using Buffer::place_at;
   using Buffer::unfinished_uses;

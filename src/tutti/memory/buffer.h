@@ -66,6 +66,8 @@ class Buffer : public Counted {
     }
     return true;
   }
+  // The same, as far as is known without a look at counters that other threads keep writing.
+  [[nodiscard]] bool is_known_settled() const noexcept { return readers_.empty() && is_known_done(home_); }
   // Every use is done: forget them.
   void forget_uses() noexcept {
     written_ = {};

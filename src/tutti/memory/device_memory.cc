@@ -27,8 +27,6 @@ static_assert(MemoryResource<MemoryStack>);
 
 std::uint64_t limit_or_capacity(std::uint64_t limit, Device& device) { return limit != 0 ? limit : device.memory().capacity(); }
 
-bool is_forked() noexcept { return !is_usable() && detail::lifecycle.load(std::memory_order_relaxed) == Lifecycle::forked; }
-
 }  // namespace
 
 struct DeviceMemory::State final : BlockOwner {

@@ -35,7 +35,7 @@ Ref<Buffer> ExternalBuffer::wrap(std::byte* address, std::size_t bytes, Device& 
 
 void ExternalBuffer::release() noexcept {
   if (is_settled()) return finish();
-  if (detail::lifecycle.load(std::memory_order_relaxed) == Lifecycle::forked) return;  // the work that uses it never ends here
+  if (is_forked()) return;  // the work that uses it never ends here
   if (const DeferredRelease later = deferred_release.load(std::memory_order_acquire)) return later(this);
   try {
     Points uses;

@@ -44,7 +44,8 @@ class PoolResource {
   }
 
   void deallocate(Block& block) noexcept {
-    if (block.is_settled()) {
+    // In doubt it counts as in use: its own stream may have it at once, and the others after the next look.
+    if (block.is_known_settled()) {
       put_clean(block);
     } else {
       pending_.add(block);

@@ -1,5 +1,7 @@
 #include "tutti/ops/creation.h"
 
+#include <cmath>
+#include <limits>
 #include <memory>
 
 #include "tutti/base/error.h"
@@ -72,12 +74,38 @@ Tensor full(const Shape& shape, TensorArg value, DType dtype, Site site) {
 Tensor zeros(const Shape& shape, DType dtype, Site site) { return full(shape, 0, dtype, site); }
 Tensor ones(const Shape& shape, DType dtype, Site site) { return full(shape, 1, dtype, site); }
 
+namespace {
+
+// The bounds as the dtype has them: whole numbers for integers. The interval must lie within what the dtype holds.
+UniformAttributes checked_draw(const UniformOptions& options, Site site) {
+  UniformAttributes draw{options.key, options.counter, options.low, options.high};
+  if (!(draw.low <= draw.high)) throw InvalidArgument(text("uniform: low (", draw.low, ") must not be above high (", draw.high, ")"), site);
+  const bool fits = visit_dtype(options.dtype, [&](auto element) {
+    using T = decltype(element);
+    if constexpr (std::is_same_v<T, bool>) {
+      return true;
+    } else if constexpr (std::is_integral_v<T>) {
+      draw.low = std::ceil(draw.low);
+      draw.high = std::ceil(draw.high);
+      constexpr double end = 2.0 * static_cast<double>(std::numeric_limits<T>::max() / 2 + 1);  // one past the largest, exactly
+      return draw.low >= static_cast<double>(std::numeric_limits<T>::min()) && draw.high <= end;
+    } else {
+      const double most = std::is_same_v<T, f16> ? 65504.0 : std::is_same_v<T, double> ? std::numeric_limits<double>::max() : std::numeric_limits<float>::max();
+      return draw.low >= -most && draw.high <= most && draw.high - draw.low <= most;
+    }
+  });
+  if (fits) return draw;
+  throw InvalidArgument(text("uniform: the interval from ", options.low, " to ", options.high, " does not lie within what ", to_string(options.dtype), " holds"), site);
+}
+
+}  // namespace
+
 Tensor uniform(const Shape& shape, const UniformOptions& options, Site site) {
-  if (!(options.low <= options.high)) throw InvalidArgument(text("uniform: low (", options.low, ") must not be above high (", options.high, ")"), site);
+  const UniformAttributes draw = checked_draw(options, site);
   const OutputSpec spec{options.dtype, shape};
   checked_bytes(options.dtype, shape, site);
   OpCall call(uniform_row, site);
-  call.attributes = Attributes(UniformAttributes{options.key, options.counter, options.low, options.high});
+  call.attributes = Attributes(draw);
   call.wanted = &spec;
   execute(call);
   return std::move(call.outputs[0]);

@@ -38,7 +38,7 @@ void infer_where(Inference& in) {
 }
 
 void infer_add_n(Inference& in) {
-  if (in.inputs() == 0) throw InvalidArgument("AddN needs at least one tensor; an empty list was given", Site{});
+  if (in.inputs() == 0) throw InvalidArgument("AddN needs at least one tensor; an empty list was given", in.site());
   for (std::size_t i = 1; i < in.inputs(); ++i) {
     if (in.dtype(i) != in.dtype(0)) in.reject_dtypes("all inputs must have one dtype");
     if (!(in.shape(i) == in.shape(0))) in.reject_shapes("all inputs must have one shape");
@@ -65,32 +65,35 @@ const OpRow& where_row = register_op({.name = "SelectV2", .infer = infer_where, 
 const OpRow& add_n_row = register_op(elementwise("AddN", infer_add_n));
 const OpRow& cast_row = register_op({.name = "Cast", .infer = infer_cast, .is_elementwise = true});
 
-DType dtype_of_arg(const TensorArg& arg) {
+DType dtype_of_arg(const TensorArg& arg, Site site) {
   if (arg.is_number()) return arg.number().kind == DTypeKind::floating ? DType::f32 : arg.number().kind == DTypeKind::integer ? DType::i64 : DType::boolean;
-  return arg.tensor().dtype();
+  return arg.tensor().dtype(site);
 }
 
-DType common_dtype(const TensorArg& a, const TensorArg& b) {
-  if (a.is_number() == b.is_number()) return promote(dtype_of_arg(a), dtype_of_arg(b));
-  return a.is_number() ? detail::dtype_next_to(a.number(), b.tensor().dtype()) : detail::dtype_next_to(b.number(), a.tensor().dtype());
+DType common_dtype(const TensorArg& a, const TensorArg& b, Site site) {
+  if (a.is_number() == b.is_number()) return promote(dtype_of_arg(a, site), dtype_of_arg(b, site));
+  return a.is_number() ? detail::dtype_next_to(a.number(), b.tensor().dtype(site)) : detail::dtype_next_to(b.number(), a.tensor().dtype(site));
 }
 
-Tensor binary(const OpRow& row, const TensorArg& a, const TensorArg& b, Site site) {
-  const DType dtype = common_dtype(a, b);
+Tensor binary(const OpRow& row, TensorArg& a, TensorArg& b, Site site) {
+  const DType dtype = common_dtype(a, b, site);
   Tensor held_a;
   Tensor held_b;
   OpCall call(row, site);
   call.add(detail::input_of(a, dtype, held_a, site));
   call.add(detail::input_of(b, dtype, held_b, site));
   execute(call);
+  a.let_go();
+  b.let_go();
   return std::move(call.outputs[0]);
 }
 
-Tensor unary(const OpRow& row, const TensorArg& x, Site site) {
+Tensor unary(const OpRow& row, TensorArg& x, Site site) {
   Tensor held;
   OpCall call(row, site);
-  call.add(detail::input_of(x, dtype_of_arg(x), held, site));
+  call.add(detail::input_of(x, dtype_of_arg(x, site), held, site));
   execute(call);
+  x.let_go();
   return std::move(call.outputs[0]);
 }
 
@@ -102,15 +105,17 @@ Tensor exp(TensorArg x, Site site) { return unary(exp_row, x, site); }
 Tensor relu(TensorArg x, Site site) { return unary(relu_row, x, site); }
 
 Tensor where(TensorArg condition, TensorArg a, TensorArg b, Site site) {
-  const DType dtype = common_dtype(a, b);
+  const DType dtype = common_dtype(a, b, site);
   Tensor held_a;
   Tensor held_b;
   Tensor held_condition;
   OpCall call(where_row, site);
-  call.add(detail::input_of(condition, dtype_of_arg(condition), held_condition, site));
+  call.add(detail::input_of(condition, dtype_of_arg(condition, site), held_condition, site));
   call.add(detail::input_of(a, dtype, held_a, site));
   call.add(detail::input_of(b, dtype, held_b, site));
   execute(call);
+  a.let_go();
+  b.let_go();
   return std::move(call.outputs[0]);
 }
 
@@ -123,7 +128,7 @@ Tensor add_n(std::span<const Tensor> tensors, Site site) {
 }
 
 Tensor cast(const Tensor& x, DType dtype, Site site) {
-  if (x.dtype() == dtype) return x;
+  if (x.dtype(site) == dtype) return x;
   OpCall call(cast_row, site);
   call.add(x);
   call.attributes = Attributes(CastAttributes{dtype});

@@ -16,7 +16,7 @@ void infer_take(Inference& in) {
   if (in.dtype(1) != DType::i32 && in.dtype(1) != DType::i64) in.reject_dtypes("the indices must be int32 or int64");
   const Shape& x = in.shape(0);
   const Shape& indices = in.shape(1);
-  const auto axis = static_cast<std::size_t>(in.attributes<TakeAttributes>().axis);
+  const std::size_t axis = checked_axis(in.attributes<TakeAttributes>().axis, x.size(), in.site());
   if (x.size() - 1 + indices.size() > most_axes) in.reject_shapes("the result would have more than 8 axes");
   Shape out(x.view().first(axis));
   for (const std::int64_t size : indices) out.push_back(size);
@@ -48,7 +48,7 @@ Tensor take(const Tensor& x, const Tensor& indices, std::int64_t axis, Site site
   OpCall call(take_row, site);
   call.add(x);
   call.add(indices);
-  call.attributes = Attributes(TakeAttributes{static_cast<std::int32_t>(checked_axis(axis, x.rank(), site))});
+  call.attributes = Attributes(TakeAttributes{static_cast<std::int32_t>(checked_axis(axis, x.rank(site), site))});
   execute(call);
   return std::move(call.outputs[0]);
 }
@@ -69,15 +69,16 @@ Tensor nonzero(const Tensor& x, Site site) {
   return std::move(call.outputs[0]);
 }
 
-Tensor contiguous(const Tensor& x, Site site) { return copy_to_device(x, runtime(site).of(x.impl().buffer()->device()), "_Copy", -1, site); }
+Tensor contiguous(const Tensor& x, Site site) { return copy_to_device(x, runtime(site).of(x.impl(site).buffer()->device()), "_Copy", -1, site); }
 
 Tensor reshape(const Tensor& x, const Shape& shape, Site site) {
-  const Shape resolved = resolve_reshape(x.shape(), shape, site);
+  const Shape resolved = resolve_reshape(x.shape(site), shape, site);
   if (std::optional<Tensor> view = try_reshape(x, resolved)) return *std::move(view);
   return *try_reshape(contiguous(x, site), resolved);
 }
 
 Tensor copy_to(const Tensor& x, std::string_view device, Site site) {
+  (void)x.impl(site);  // before anything is recorded
   LogicalDevice& to = find_device(device, site);
   record_placement("_Copy", to, PlacementReason::explicit_copy, site);
   return fresh_copy(x, to, site);

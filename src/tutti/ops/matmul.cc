@@ -49,7 +49,7 @@ Tensor with_batch(const Tensor& x, const Shape& batch, Site site) {
 }  // namespace
 
 Tensor matmul(const Tensor& a, const Tensor& b, Site site) {
-  if (a.dtype() != b.dtype()) {
+  if (a.dtype(site) != b.dtype(site)) {
     const DType both = promote(a.dtype(), b.dtype());
     return matmul(cast(a, both, site), cast(b, both, site), site);
   }

@@ -12,7 +12,7 @@ namespace tutti {
 namespace detail {
 
 Tensor start_to_host(const Tensor& x, Site site) {
-  Device& device = x.impl().buffer()->device();
+  Device& device = x.impl(site).buffer()->device();
   if (device.memory().is_host_visible()) {
     if (x.is_contiguous()) [[likely]] return x;
     return copy_to_device(x, runtime(site).of(device), "_Copy", -1, site);
@@ -37,7 +37,7 @@ Tensor to_host(const Tensor& x, SyncReason reason, Site site) {
 }
 
 void check_dtype(const Tensor& x, DType wanted, Site site) {
-  if (x.dtype() == wanted) [[likely]] return;
+  if (x.dtype(site) == wanted) [[likely]] return;
   throw DTypeError(text("a tensor of dtype ", to_string(x.dtype()), " was read as ", to_string(wanted), "; read it as its own dtype or cast() it first"), site);
 }
 

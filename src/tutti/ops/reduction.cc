@@ -32,12 +32,12 @@ Tensor sum_over(const Tensor& x, std::uint32_t axes, Site site) {
 
 }  // namespace
 
-Tensor sum(const Tensor& x, Site site) { return sum_over(x, (1U << x.rank()) - 1, site); }
+Tensor sum(const Tensor& x, Site site) { return sum_over(x, (1U << x.rank(site)) - 1, site); }
 
 Tensor sum(const Tensor& x, const Dims& axes, const SumOptions& options, Site site) {
   std::uint32_t mask = 0;
   for (const std::int64_t axis : axes) {
-    const std::uint32_t bit = 1U << checked_axis(axis, x.rank(), site);
+    const std::uint32_t bit = 1U << checked_axis(axis, x.rank(site), site);
     if ((mask & bit) != 0) throw ShapeError(text("sum: axis ", axis, " is given twice in ", to_string(axes)), site);
     mask |= bit;
   }

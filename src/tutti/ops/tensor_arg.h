@@ -3,6 +3,7 @@
 
 #include <concepts>
 #include <cstdint>
+#include <limits>
 #include <type_traits>
 #include <utility>
 
@@ -17,6 +18,7 @@ struct WeakScalar {
   DTypeKind kind = DTypeKind::floating;
   std::int64_t integer = 0;  // also holds a bool
   double real = 0;
+  bool is_too_large = false;  // an unsigned integer that no dtype holds
 };
 
 template <class T>
@@ -33,7 +35,8 @@ class TensorArg {
     if constexpr (std::same_as<T, bool>) {
       scalar_ = {DTypeKind::boolean, value ? 1 : 0, 0};
     } else if constexpr (std::is_integral_v<T>) {
-      scalar_ = {DTypeKind::integer, static_cast<std::int64_t>(value), 0};
+      scalar_ = {DTypeKind::integer, static_cast<std::int64_t>(value), 0,
+                 std::is_unsigned_v<T> && static_cast<std::uint64_t>(value) > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())};
     } else {
       scalar_ = {DTypeKind::floating, 0, static_cast<double>(static_cast<std::conditional_t<std::is_floating_point_v<T>, T, float>>(value))};
     }
@@ -44,6 +47,9 @@ class TensorArg {
   [[nodiscard]] const Tensor& tensor() const noexcept { return tensor_ != nullptr ? *tensor_ : given_; }
   [[nodiscard]] bool is_given_away() const noexcept { return tensor_ == nullptr; }
   [[nodiscard]] Site site() const noexcept { return site_; }
+  // Once the op is under way. An argument lives to the end of the caller's whole expression; what was given away must
+  // not, or the next op of that expression would find its memory shared.
+  void let_go() noexcept { given_ = {}; }
 
  private:
   const Tensor* tensor_ = nullptr;
@@ -55,7 +61,7 @@ class TensorArg {
 
 namespace detail {
 // The dtype a weak number takes next to a tensor of this dtype, and its bytes in a dtype. Throws InvalidArgument when
-// an integer does not fit.
+// it does not fit: too large, or a fraction where the dtype holds integers.
 DType dtype_next_to(const WeakScalar& number, DType dtype) noexcept;
 OpInput scalar_input(const WeakScalar& number, DType dtype, Site site);
 // The op's input for an argument that has this dtype (cast to it first if need be, into `held`).

@@ -32,38 +32,45 @@ const OpRow& assign_row = register_op({.name = "AssignVariableOp", .infer = infe
 LogicalDevice& device_for(const Tensor& initial, Site site) {
   static const OpRow& copy = find_op("_Copy");
   Runtime& instance = runtime(site);
-  if (detail::current_scope == nullptr) return instance.of(initial.impl().buffer()->device());
+  if (detail::current_scope == nullptr) return instance.of(initial.impl(site).buffer()->device());
   return place_op(instance, "VarHandleOp", copy.mask.load(std::memory_order_acquire), nullptr, site);
 }
 
 }  // namespace
 
 Variable::Variable(const Tensor& initial, Site site) {
+  (void)initial.impl(site);  // before anything is recorded
   LogicalDevice& on = device_for(initial, site);
   state_ = std::make_unique<State>(on, fresh_copy(initial, on, site));
 }
 
 Variable::~Variable() = default;
 
-const Shape& Variable::shape() const noexcept { return state_->current.shape(); }
-DType Variable::dtype() const noexcept { return state_->current.dtype(); }
-const std::string& Variable::device() const noexcept { return state_->on.name(); }
+Variable::State& Variable::checked(Site site) const {
+  if (!state_) [[unlikely]] throw InvalidArgument("a variable that was moved from was used; use the one it was moved to", site);
+  return *state_;
+}
+
+const Shape& Variable::shape(Site site) const { return checked(site).current.shape(); }
+DType Variable::dtype(Site site) const { return checked(site).current.dtype(); }
+const std::string& Variable::device(Site site) const { return checked(site).on.name(); }
 
 Tensor Variable::value(Site site) const {
-  record_placement("ReadVariableOp", state_->on, PlacementReason::variable, site);
-  const std::lock_guard lock(state_->mutex);
-  return state_->current;
+  State& state = checked(site);
+  record_placement("ReadVariableOp", state.on, PlacementReason::variable, site);
+  const std::lock_guard lock(state.mutex);
+  return state.current;
 }
 
 void Variable::assign(TensorArg value, Site site) {
-  State& state = *state_;
+  State& state = checked(site);
   Tensor held;
   if (value.is_number()) {
     const OpInput scalar = detail::scalar_input(value.number(), dtype(), site);
     held = from_bytes(dtype(), Shape{}, std::span(scalar.scalar).first(size_of(dtype())), site);
   }
   const Tensor& source = value.is_number() ? held : value.tensor();
-  if (source.dtype() != dtype()) {
+  if (source.dtype(site) != dtype()) {
     throw DTypeError(text("assign: the variable is ", to_string(dtype()), " and the value ", to_string(source.dtype()), "; cast() the value first"), site);
   }
   const std::optional<Shape> fitted = broadcast(source.shape(), shape());
@@ -82,8 +89,11 @@ void Variable::assign(TensorArg value, Site site) {
 
 void Variable::assign_add(TensorArg delta, Site site) {
   static const OpRow& add = find_op("AddV2");
-  State& state = *state_;
+  State& state = checked(site);
   Tensor held;
+  if (!delta.is_number() && promote(delta.tensor().dtype(site), dtype()) != dtype()) {
+    throw DTypeError(text("assign_add: the variable is ", to_string(dtype()), " and cannot hold what a value of ", to_string(delta.tensor().dtype()), " makes of it; cast() the value first"), site);
+  }
   const OpInput input = detail::input_of(delta, dtype(), held, site);
   if (input.tensor != nullptr) {
     const std::optional<Shape> fitted = broadcast(input.tensor->shape(), shape());

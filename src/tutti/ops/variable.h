@@ -18,17 +18,20 @@ class Variable {
   Variable& operator=(Variable&&) noexcept = default;
   ~Variable();
 
-  [[nodiscard]] const Shape& shape() const noexcept;
-  [[nodiscard]] DType dtype() const noexcept;
-  [[nodiscard]] const std::string& device() const noexcept;
+  // Like every member: InvalidArgument for one that was moved from.
+  [[nodiscard]] const Shape& shape(Site site = {}) const;
+  [[nodiscard]] DType dtype(Site site = {}) const;
+  [[nodiscard]] const std::string& device(Site site = {}) const;
 
   [[nodiscard]] Tensor value(Site site = {}) const;
   // The value is broadcast to the shape and must have the dtype; numbers take it.
   void assign(TensorArg value, Site site = {});
+  // The same, but the value's dtype need only promote to the variable's.
   void assign_add(TensorArg delta, Site site = {});
 
  private:
   struct State;
+  [[nodiscard]] State& checked(Site site) const;
   std::unique_ptr<State> state_;
 };
 

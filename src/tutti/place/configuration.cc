@@ -31,6 +31,8 @@ struct Configuration {
   std::map<Key, std::vector<LogicalDeviceConfiguration>> logical;
 };
 
+constexpr std::uint64_t least_simulated_bytes = MiB(2);
+
 Configuration& configuration() {
   static Configuration& instance = *new Configuration;
   return instance;
@@ -79,7 +81,13 @@ void apply_visible_list(std::vector<PhysicalDeviceInfo>& gpus) {
 void simulate_from_environment() {
   Simulation wanted = simulation();
   wanted.gpus = static_cast<unsigned>(environment_unsigned("TUTTI_SIM_GPUS", 0, 64).value_or(0));
-  if (const auto bytes = environment_bytes("TUTTI_SIM_MEMORY")) wanted.options.memory_bytes = *bytes;
+  if (const auto bytes = environment_bytes("TUTTI_SIM_MEMORY")) {
+    if (*bytes >= least_simulated_bytes) {
+      wanted.options.memory_bytes = *bytes;
+    } else {
+      log(LogLevel::warning, text("TUTTI_SIM_MEMORY is ", *bytes, " bytes; a simulated GPU needs at least ", human_bytes(least_simulated_bytes), ". It is ignored."));
+    }
+  }
   if (const auto driver = environment_text("TUTTI_SIM_DRIVER")) {
     if (*driver == "stepped") {
       wanted.options.driver = SimulationDriver::stepped;
@@ -256,7 +264,7 @@ std::vector<LogicalDeviceConfiguration> get_logical_device_configuration(const P
 void simulate_gpus(unsigned count, const SimulationOptions& options, Site site) {
   if (count > 64) throw InvalidArgument(text(count, " simulated GPUs were asked for; the most is 64"), site);
   if (options.workers == 0 || options.workers > 64) throw InvalidArgument(text("a simulated GPU has 1 to 64 workers; ", options.workers, " were asked for"), site);
-  if (options.memory_bytes < MiB(2)) throw InvalidArgument(text("a simulated GPU needs at least 2 MiB of memory; ", options.memory_bytes, " bytes were asked for"), site);
+  if (options.memory_bytes < least_simulated_bytes) throw InvalidArgument(text("a simulated GPU needs at least 2 MiB of memory; ", options.memory_bytes, " bytes were asked for"), site);
   Configuration& config = configuration();
   const std::lock_guard lock(config.mutex);
   const Simulation wanted{count, options};

@@ -104,7 +104,8 @@ std::string repair_part(std::string_view part) {
     out += head == "job" ? words[next] : as_number(words[next]);
     ++next;
   }
-  const bool only_empty_left = std::all_of(words.begin() + static_cast<std::ptrdiff_t>(next), words.end(), [](const auto& w) { return w.empty(); });
+  const bool only_empty_left =
+      std::all_of(words.begin() + static_cast<std::ptrdiff_t>(next), words.end(), [](const auto& w) { return w.empty(); });
   return only_empty_left ? out : std::string();
 }
 

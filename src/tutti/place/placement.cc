@@ -27,21 +27,16 @@ struct LastPlacement {
 };
 thread_local LastPlacement last;
 
-bool fits(const DeviceSpec& spec, const LogicalDevice& device) {
-  const bool here = spec.job.value_or("localhost") == "localhost" && spec.replica.value_or(0) == 0 && spec.task.value_or(0) == 0;
-  return here && (!spec.type || *spec.type == device.type()) && (!spec.index || *spec.index == device.index());
-}
-
 LogicalDevice* first_with_kernel(const Runtime& instance, KernelMask kernels, const DeviceSpec* spec) {
   for (LogicalDevice* device : instance.devices()) {
-    if (device->has(kernels) && (spec == nullptr || fits(*spec, *device))) return device;
+    if (device->has(kernels) && (spec == nullptr || device->fits(*spec))) return device;
   }
   return nullptr;
 }
 
 bool exists(const Runtime& instance, const DeviceSpec& spec) {
   for (const LogicalDevice* device : instance.devices()) {
-    if (fits(spec, *device)) return true;
+    if (device->fits(spec)) return true;
   }
   return false;
 }
@@ -122,10 +117,11 @@ LogicalDevice& place_op(Runtime& instance, const char* op, KernelMask kernels, L
   LogicalDevice* chosen = nullptr;
   PlacementReason reason = PlacementReason::automatic;
   detail::ScopeEntry* scope = detail::current_scope;
+  if (scope != nullptr && scope->is_left.load(std::memory_order_relaxed)) [[unlikely]] scope = detail::without_left_scopes();
   if (pinned != nullptr && pinned->has(kernels)) {
     chosen = pinned;
     reason = PlacementReason::variable;
-  } else if (scope == nullptr || scope->spec == DeviceSpec{}) {
+  } else if (scope == nullptr || scope->is_automatic) {
     chosen = first_with_kernel(instance, kernels, nullptr);
     if (chosen == nullptr) raise_no_kernel(instance, op, kernels, site);
   } else if (scope->resolved != nullptr && scope->resolved->has(kernels)) {
@@ -145,14 +141,14 @@ LogicalDevice& place_op(Runtime& instance, const char* op, KernelMask kernels, L
 }
 
 void record_copy(const char* op, const Device& from, LogicalDevice& to, std::uint64_t bytes, unsigned input, Site site) {
-  ++last.copies;
-  last.bytes += bytes;
   const CopyPolicy policy = get_copy_policy();
   if (policy == CopyPolicy::explicit_only) {
     throw CopyForbidden(text("Tensors on conflicting devices: cannot compute ", op, " as input #", input, " was expected to be on ", to.name(), " but is actually on ",
                              from.name(), " (operation running on ", to.name(), "). Copy it with copy_to, or allow copies with set_copy_policy(CopyPolicy::silent)"),
                         site);
   }
+  ++last.copies;
+  last.bytes += bytes;
   if (policy == CopyPolicy::warn) {
     log(LogLevel::warning, text("before computing ", op, " input #", input, " was expected to be on ", to.name(), " but is actually on ", from.name(), " (", site.to_string(),
                                 "). This triggers a copy of ", bytes, " bytes, which can be a performance bottleneck."));

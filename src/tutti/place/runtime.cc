@@ -8,6 +8,7 @@
 #include "tutti/base/log.h"
 #include "tutti/base/text.h"
 #include "tutti/hal/deadline.h"
+#include "tutti/hal/fault.h"
 #include "tutti/journal/journal.h"
 #include "tutti/memory/memory_report.h"
 #include "tutti/place/device_name.h"
@@ -26,12 +27,19 @@ LogicalDevice::LogicalDevice(std::unique_ptr<Device> device, unsigned index, con
   memory_.set_relief(&Mirrors::drop_all_on);
 }
 
+bool LogicalDevice::fits(const DeviceSpec& spec) const noexcept {
+  const bool here = (!spec.job || *spec.job == "localhost") && spec.replica.value_or(0) == 0 && spec.task.value_or(0) == 0;
+  return here && (!spec.type || *spec.type == type()) && (!spec.index || *spec.index == index_);
+}
+
 DeviceStream& LogicalDevice::lend_stream(const StreamOptions& options) {
   const std::lock_guard lock(mutex_);
   const auto drained = std::find_if(returned_.begin(), returned_.end(), [&](const DeviceStream* s) { return s->is_idle() && s->options() == options; });
   if (drained != returned_.end()) {
     DeviceStream& stream = **drained;
     returned_.erase(drained);
+    // What failed under its last owner is the device's to report, not the new owner's.
+    for (FailureRef& failure : stream.take_failures()) default_stream_->report(std::move(failure));
     return stream;
   }
   streams_.push_back(device_->make_stream(options));
@@ -63,13 +71,17 @@ Runtime::Runtime(std::vector<std::unique_ptr<LogicalDevice>> devices, Site initi
 }
 
 void Runtime::stop(bool drain, Site site) {
+  std::vector<DeviceStream*> all;
+  for (const auto& device : by_id_) {
+    const auto streams = device->streams();
+    all.insert(all.end(), streams.begin(), streams.end());
+  }
   if (drain) {
-    std::vector<DeviceStream*> all;
-    for (const auto& device : by_id_) {
-      const auto streams = device->streams();
-      all.insert(all.end(), streams.begin(), streams.end());
-    }
     sync_streams(all, SyncReason::shutdown, {}, site);
+  } else {
+    // All of them before the first device stops: work there may wait for work of any other, or for one that stands still.
+    for (DeviceStream* stream : all) stream->cancel();
+    clear_faults();
   }
   for (const auto& device : by_id_) device->device().stop();
 }
@@ -109,8 +121,7 @@ LogicalDevice& find_device(std::string_view name, Site site) {
   const Runtime& instance = runtime(site);
   LogicalDevice* found = nullptr;
   for (LogicalDevice* device : instance.devices()) {
-    if (spec.type && *spec.type != device->type()) continue;
-    if (spec.index && *spec.index != device->index()) continue;
+    if (!device->fits(spec)) continue;
     if (found != nullptr) {
       throw InvalidArgument(text("'", printable(name), "' fits several devices, '", found->name(), "' and '", device->name(), "' among them; give a type and an index, like 'GPU:0'"), site);
     }

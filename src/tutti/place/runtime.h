@@ -12,6 +12,7 @@
 #include "tutti/hal/backend.h"
 #include "tutti/hal/lifecycle.h"
 #include "tutti/memory/device_memory.h"
+#include "tutti/place/device_name.h"
 
 namespace tutti {
 
@@ -30,6 +31,8 @@ class LogicalDevice {
   [[nodiscard]] unsigned index() const noexcept { return index_; }
   [[nodiscard]] const std::string& name() const noexcept { return device_->name(); }
   [[nodiscard]] bool has(KernelMask kernels) const noexcept { return (kernels & own_mask_) != 0; }
+  // A field the name leaves out fits any.
+  [[nodiscard]] bool fits(const DeviceSpec& spec) const noexcept;
   [[nodiscard]] bool is_cpu() const noexcept { return own_mask_ == mask_of(BackendKind::cpu); }
 
   // A stream nobody else has, and its return: it is lent again once it has drained.

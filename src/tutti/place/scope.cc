@@ -1,7 +1,9 @@
 #include "tutti/place/scope.h"
 
+#include <memory>
 #include <mutex>
 #include <unordered_set>
+#include <utility>
 
 #include "tutti/base/log.h"
 #include "tutti/base/text.h"
@@ -12,6 +14,13 @@ namespace tutti {
 
 namespace detail {
 thread_local ScopeEntry* current_scope = nullptr;
+
+ScopeEntry* without_left_scopes() noexcept {
+  while (current_scope != nullptr && current_scope->is_left.load(std::memory_order_acquire)) {
+    delete std::exchange(current_scope, current_scope->outer);
+  }
+  return current_scope;
+}
 }  // namespace detail
 
 namespace {
@@ -30,27 +39,35 @@ DeviceScope::DeviceScope(std::string_view name, Site site) : site_(site) {
   require_usable(site);
   const DeviceSpec own = parse_device_name(name, site);
   const bool clears = own == DeviceSpec{};
-  entry_.outer = detail::current_scope;
-  entry_.spec = entry_.outer != nullptr && !clears ? merge(entry_.outer->spec, own) : own;
-  entry_.requested = intern(to_string(entry_.spec));
-  detail::current_scope = &entry_;
+  auto entry = std::make_unique<detail::ScopeEntry>();
+  entry->thread = &detail::current_scope;
+  entry->outer = detail::without_left_scopes();
+  entry->spec = entry->outer != nullptr && !clears ? merge(entry->outer->spec, own) : own;
+  entry->is_automatic = entry->spec == DeviceSpec{};
+  entry->requested = intern(to_string(entry->spec));
+  detail::current_scope = entry_ = entry.release();
 }
 
 DeviceScope::DeviceScope(const LogicalDeviceInfo& device, Site site) : DeviceScope(device.name, site) {}
 
 DeviceScope::~DeviceScope() {
-  if (detail::current_scope == &entry_) {
-    detail::current_scope = entry_.outer;
+  if (entry_->thread != &detail::current_scope) {
+    log(LogLevel::error, text("the device scope opened at ", site_.to_string(), " was left on another thread; a scope belongs to its thread"));
+    entry_->is_left.store(true, std::memory_order_release);  // no longer ours: its thread may let go of it at once
+    return;
+  }
+  const std::unique_ptr<detail::ScopeEntry> gone(entry_);
+  if (detail::without_left_scopes() == entry_) {
+    detail::current_scope = entry_->outer;
     return;
   }
   // Left out of order: take it out of the chain so the others stay right, and say so.
   for (detail::ScopeEntry* inner = detail::current_scope; inner != nullptr; inner = inner->outer) {
-    if (inner->outer != &entry_) continue;
-    inner->outer = entry_.outer;
+    if (inner->outer != entry_) continue;
+    inner->outer = entry_->outer;
     log(LogLevel::error, text("the device scope opened at ", site_.to_string(), " was left before one opened inside it; leave scopes in reverse order"));
     return;
   }
-  log(LogLevel::error, text("the device scope opened at ", site_.to_string(), " was left on another thread; a scope belongs to its thread"));
 }
 
 }  // namespace tutti

@@ -1,6 +1,7 @@
 // The thread's current device: nested scopes whose names merge field by field.
 #pragma once
 
+#include <atomic>
 #include <string>
 #include <string_view>
 
@@ -16,10 +17,15 @@ namespace detail {
 struct ScopeEntry {
   ScopeEntry* outer = nullptr;
   DeviceSpec spec;                     // merged with the outer scopes
+  bool is_automatic = false;           // it says nothing about the device
   const char* requested = "";          // the merged name, kept for ever
   LogicalDevice* resolved = nullptr;   // the one device it means, once known
+  ScopeEntry** thread = nullptr;       // the chain it belongs to
+  std::atomic<bool> is_left{false};    // on another thread, by mistake: its own takes it out of the chain
 };
 extern thread_local ScopeEntry* current_scope;  // null: automatic placement
+// Takes out what another thread has left; returns the current scope.
+ScopeEntry* without_left_scopes() noexcept;
 }  // namespace detail
 
 // Ops called while it lives run on that device. An empty name clears all outer scopes: automatic placement. It belongs
@@ -33,7 +39,7 @@ class DeviceScope {
   DeviceScope& operator=(const DeviceScope&) = delete;
 
  private:
-  detail::ScopeEntry entry_;
+  detail::ScopeEntry* entry_;
   Site site_;
 };
 

@@ -122,8 +122,10 @@ Stream::Stream(std::string_view device, const StreamOptions& options, Site site)
 
 Stream default_stream(std::string_view device, Site site) {
   LogicalDevice& on = find_device(device, site);
-  return Stream(std::make_shared<Stream::Lease>(on, on.default_stream(), false));
+  return {on.default_stream(), on};
 }
+
+Stream::Stream(DeviceStream& existing, LogicalDevice& device) : lease_(std::make_shared<Lease>(device, existing, false)) {}
 
 StreamId Stream::id() const noexcept { return base().id(); }
 const std::string& Stream::device() const noexcept { return lease_->device.name(); }

@@ -42,6 +42,8 @@ class Event {
 class Stream {
  public:
   explicit Stream(std::string_view device, const StreamOptions& options = {}, Site site = {});
+  // One that exists already: the device's default stream, or the thread's current one.
+  Stream(DeviceStream& existing, LogicalDevice& device);
 
   [[nodiscard]] StreamId id() const noexcept;
   [[nodiscard]] const std::string& device() const noexcept;
@@ -59,9 +61,7 @@ class Stream {
 
  private:
   friend class StreamScope;
-  friend Stream default_stream(std::string_view device, Site site);
   struct Lease;
-  explicit Stream(std::shared_ptr<Lease> lease) : lease_(std::move(lease)) {}
   std::shared_ptr<Lease> lease_;
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
@@ -39,33 +40,25 @@ Decimal rounded(double magnitude, int count) {
   return parse(write(text, magnitude, std::chars_format::scientific, count - 1));
 }
 
-template <class Float>
-Float value_of(const Decimal& decimal) {
+double value_of(const Decimal& decimal) {
   std::string scientific = decimal.digits;
-  scientific.insert(1, ".");
+  scientific.insert(1, 1, '.');
   scientific += 'e' + std::to_string(decimal.exponent);
-  Float out{};
+  double out = 0;
   std::from_chars(scientific.data(), scientific.data() + scientific.size(), out);
   return out;
 }
 
-double half_from_bits(std::uint16_t bits) {
-  f16 out;
-  out.bits = bits;
-  return static_cast<float>(out);
-}
+double half_from_bits(unsigned bits) { return static_cast<float>(std::bit_cast<f16>(static_cast<std::uint16_t>(bits))); }
 
-// Whether a reader of the dtype would get `magnitude` from these digits.
-bool names(const Decimal& decimal, double magnitude, DType dtype) {
-  if (dtype == DType::f64) return value_of<double>(decimal) == magnitude;
-  if (dtype != DType::f16) return value_of<float>(decimal) == static_cast<float>(magnitude);
-  // Halfway to a neighbour is exact in double, and few digits are never nearer to it than a double can tell.
+// Whether a reader of halves would get `magnitude` from these digits. Halfway to a neighbour is exact in double, and few
+// digits are never nearer to it than a double can tell.
+bool names_half(const Decimal& decimal, double magnitude) {
   const std::uint16_t bits = f16(static_cast<float>(magnitude)).bits;
-  const double above = bits == 0x7bffU ? 65536.0 : half_from_bits(static_cast<std::uint16_t>(bits + 1));
-  const double below = bits == 0 ? 0.0 : half_from_bits(static_cast<std::uint16_t>(bits - 1));
-  const double low = (magnitude + below) / 2;
+  const double above = bits == 0x7bffU ? 65536.0 : half_from_bits(bits + 1U);
+  const double low = (magnitude + half_from_bits(bits - 1U)) / 2;
   const double high = (magnitude + above) / 2;
-  const double found = value_of<double>(decimal);
+  const double found = value_of(decimal);
   return (low < found && found < high) || (bits % 2 == 0 && (found == low || found == high));
 }
 
@@ -73,12 +66,12 @@ Decimal shortest_half(double magnitude) {
   static constexpr int always_enough = 5;
   for (int count = 1; count < always_enough; ++count) {
     Decimal nearest = rounded(magnitude, count);
-    if (names(nearest, magnitude, DType::f16)) return nearest;
-    // Just above a power of two values are twice as far apart as below it: the next decimal up may do where the nearest does not.
+    if (names_half(nearest, magnitude)) return nearest;
+    // Above a power of two, values are twice as far apart as below: the next decimal up may do where the nearest does not.
     const std::string next = std::to_string(std::atoi(nearest.digits.c_str()) + 1);
     nearest.exponent += static_cast<int>(next.size() - nearest.digits.size());
     nearest.digits = next;
-    if (names(nearest, magnitude, DType::f16)) return nearest;
+    if (names_half(nearest, magnitude)) return nearest;
   }
   return rounded(magnitude, always_enough);
 }
@@ -96,14 +89,8 @@ Decimal shortest_decimal(double magnitude, DType dtype) {
 }
 
 Decimal decimal_of(double magnitude, DType dtype, int count) {
-  const auto wanted = static_cast<std::size_t>(count);
   Decimal shortest = shortest_decimal(magnitude, dtype);
-  if (shortest.digits.size() != wanted) {
-    Decimal exact = rounded(magnitude, count);
-    if (shortest.digits.size() > wanted || names(exact, magnitude, dtype)) return exact;
-    shortest.digits.resize(wanted, '0');
-  }
-  return shortest;
+  return shortest.digits.size() == static_cast<std::size_t>(count) ? shortest : rounded(magnitude, count);
 }
 
 Decimal decimal_to_places(double magnitude, DType dtype, int places) {
@@ -122,11 +109,11 @@ std::string positional(const Decimal& decimal) {
   std::string out = decimal.digits;
   if (decimal.exponent < 0) {
     out.insert(0, static_cast<std::size_t>(-decimal.exponent), '0');
-    out.insert(1, ".");
+    out.insert(1, 1, '.');
   } else {
     const auto before_point = static_cast<std::size_t>(decimal.exponent) + 1;
     if (out.size() < before_point) out.resize(before_point, '0');
-    out.insert(before_point, ".");
+    out.insert(before_point, 1, '.');
   }
   return out;
 }

@@ -17,8 +17,7 @@ struct Decimal {
 // of the dtype; bf16 is taken as the f32 it is the upper half of.
 Decimal shortest_decimal(double magnitude, DType dtype);
 
-// `count` digits. Fewer than the shortest are the exact value rounded, ties to even; more go on with the exact value as
-// long as they still name it.
+// `count` digits: the shortest where there are as many of them, the exact value rounded, ties to even, where not.
 Decimal decimal_of(double magnitude, DType dtype, int count);
 
 // The shortest digits, but none beyond `places` after the point and none missing before it.

@@ -163,7 +163,7 @@ std::string non_finite(double value) { return std::isnan(value) ? "nan" : sign_o
 std::string exponent_text(int exponent, std::size_t width) {
   std::string out = std::to_string(std::abs(exponent));
   if (out.size() < width) out.insert(0, width - out.size(), '0');
-  return (exponent < 0 ? "e-" : "e+") + out;
+  return text(exponent < 0 ? "e-" : "e+", out);
 }
 
 // All elements share one notation and their points stand in one column.
@@ -231,7 +231,7 @@ class FloatColumn {
     for (std::size_t i = 0; i < values_.size(); ++i) {
       if (!std::isfinite(values_[i])) continue;
       Decimal decimal = decimal_of(std::abs(values_[i]), dtype_, static_cast<int>(count));
-      out[i] = sign_of(values_[i]) + decimal.digits.insert(1, ".") + exponent_text(decimal.exponent, exponent_width);
+      out[i] = sign_of(values_[i]) + decimal.digits.insert(1, 1, '.') + exponent_text(decimal.exponent, exponent_width);
     }
     return out;
   }
@@ -246,7 +246,7 @@ std::string scalar_text(double value, DType dtype) {
   const double magnitude = std::abs(value);
   Decimal decimal = shortest_decimal(magnitude, dtype);
   if (magnitude != 0 && (magnitude < 1e-4 || magnitude >= 1e16)) {
-    if (decimal.digits.size() > 1) decimal.digits.insert(1, ".");
+    if (decimal.digits.size() > 1) decimal.digits.insert(1, 1, '.');
     return sign_of(value) + decimal.digits + exponent_text(decimal.exponent, 2);
   }
   std::string out = sign_of(value) + positional(decimal);

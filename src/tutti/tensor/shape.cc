@@ -7,12 +7,12 @@
 
 namespace tutti {
 
-Dims::Dims(std::span<const std::int64_t> values) {
-  for (const std::int64_t value : values) push_back(value);
+Dims::Dims(std::span<const std::int64_t> values, Site site) {
+  for (const std::int64_t value : values) push_back(value, site);
 }
 
-void Dims::push_back(std::int64_t value) {
-  if (size_ == most_axes) throw ShapeError(text("a tensor has at most ", most_axes, " axes; more were given"), Site{});
+void Dims::push_back(std::int64_t value, Site site) {
+  if (size_ == most_axes) throw ShapeError(text("a tensor has at most ", most_axes, " axes; more were given"), site);
   values_[size_++] = value;
 }
 

@@ -9,22 +9,24 @@
 #include <span>
 #include <string>
 
+#include "tutti/base/site.h"
+
 namespace tutti {
 
 inline constexpr std::size_t most_axes = 8;
 
-// A list of up to eight numbers: sizes, strides, axes. More than eight throw InvalidArgument at the call that takes it.
+// A list of up to eight numbers: sizes, strides, axes. More than eight throw ShapeError where they are written.
 class Dims {
  public:
   Dims() noexcept = default;
-  Dims(std::initializer_list<std::int64_t> values) : Dims(std::span(values.begin(), values.size())) {}
-  explicit Dims(std::span<const std::int64_t> values);
+  Dims(std::initializer_list<std::int64_t> values, Site site = {}) : Dims(std::span(values.begin(), values.size()), site) {}
+  explicit Dims(std::span<const std::int64_t> values, Site site = {});
 
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
   [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
   std::int64_t& operator[](std::size_t i) noexcept { return values_[i]; }
   std::int64_t operator[](std::size_t i) const noexcept { return values_[i]; }
-  void push_back(std::int64_t value);
+  void push_back(std::int64_t value, Site site = {});
   [[nodiscard]] const std::int64_t* begin() const noexcept { return values_.data(); }
   [[nodiscard]] const std::int64_t* end() const noexcept { return values_.data() + size_; }
   [[nodiscard]] std::span<const std::int64_t> view() const noexcept { return {values_.data(), size_}; }

@@ -10,16 +10,16 @@ TensorImpl::~TensorImpl() {
   if (mirrors_.load(std::memory_order_acquire) != nullptr) [[unlikely]] Mirrors::drop(*this);
 }
 
-void Tensor::raise_undefined() {
-  throw InvalidArgument("a tensor that was never given a value (or was moved from) was used; assign the result of an op to it first", Site{});
+void Tensor::raise_undefined(Site site) {
+  throw InvalidArgument("a tensor that was never given a value (or was moved from) was used; assign the result of an op to it first", site);
 }
 
-bool Tensor::is_contiguous() const { return strides() == dense_strides(shape()) || size() <= 1; }
+bool Tensor::is_contiguous(Site site) const { return strides(site) == dense_strides(shape()) || size() <= 1; }
 
-const std::string& Tensor::device() const { return checked().buffer()->device().name(); }
+const std::string& Tensor::device(Site site) const { return checked(site).buffer()->device().name(); }
 
 void Tensor::sync(const SyncOptions& options, Site site) const {
-  const Ref<Buffer>& buffer = checked().buffer();
+  const Ref<Buffer>& buffer = checked(site).buffer();
   sync_point(buffer->written(), SyncReason::tensor_sync, options, site);
   if (const FailureRef failure = buffer->failure().get()) failure->raise();
 }

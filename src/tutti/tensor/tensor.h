@@ -48,32 +48,33 @@ class Tensor {
   Tensor() noexcept = default;
   explicit Tensor(Ref<TensorImpl> impl) noexcept : impl_(std::move(impl)) {}
 
-  // False for a default-constructed or moved-from tensor; every other member needs a defined one.
+  // False for a default-constructed or moved-from tensor; every other member needs a defined one and throws
+  // InvalidArgument, with the caller's line, otherwise.
   [[nodiscard]] bool is_defined() const noexcept { return static_cast<bool>(impl_); }
 
-  [[nodiscard]] const Shape& shape() const { return checked().shape(); }
-  [[nodiscard]] std::size_t rank() const { return shape().size(); }
-  [[nodiscard]] std::int64_t size() const { return *element_count(shape()); }
-  [[nodiscard]] const Dims& strides() const { return checked().strides(); }
-  [[nodiscard]] DType dtype() const { return checked().dtype(); }
-  [[nodiscard]] bool is_contiguous() const;
+  [[nodiscard]] const Shape& shape(Site site = {}) const { return checked(site).shape(); }
+  [[nodiscard]] std::size_t rank(Site site = {}) const { return shape(site).size(); }
+  [[nodiscard]] std::int64_t size(Site site = {}) const { return *element_count(shape(site)); }
+  [[nodiscard]] const Dims& strides(Site site = {}) const { return checked(site).strides(); }
+  [[nodiscard]] DType dtype(Site site = {}) const { return checked(site).dtype(); }
+  [[nodiscard]] bool is_contiguous(Site site = {}) const;
   // Full name of the device that holds it.
-  [[nodiscard]] const std::string& device() const;
+  [[nodiscard]] const std::string& device(Site site = {}) const;
 
   // Asks, never blocks.
-  [[nodiscard]] bool is_ready() const { return checked().buffer()->is_ready(); }
+  [[nodiscard]] bool is_ready(Site site = {}) const { return checked(site).buffer()->is_ready(); }
   // Blocks until the value is there; throws its failure if it has one.
   void sync(const SyncOptions& options = {}, Site site = {}) const;
 
-  [[nodiscard]] const TensorImpl& impl() const { return checked(); }
+  [[nodiscard]] const TensorImpl& impl(Site site = {}) const { return checked(site); }
   [[nodiscard]] const Ref<TensorImpl>& ref() const noexcept { return impl_; }
 
  private:
-  [[nodiscard]] const TensorImpl& checked() const {
-    if (!impl_) [[unlikely]] raise_undefined();
+  [[nodiscard]] const TensorImpl& checked(Site site) const {
+    if (!impl_) [[unlikely]] raise_undefined(site);
     return *impl_;
   }
-  [[noreturn]] static void raise_undefined();
+  [[noreturn]] static void raise_undefined(Site site);
 
   Ref<TensorImpl> impl_;
 };

@@ -31,7 +31,7 @@ std::size_t checked_axis(std::int64_t axis, std::size_t rank, Site site) {
 }
 
 Tensor slice(const Tensor& x, std::int64_t axis, const Range& range, Site site) {
-  const std::size_t at = checked_axis(axis, x.rank(), site);
+  const std::size_t at = checked_axis(axis, x.rank(site), site);
   if (range.step == 0) throw InvalidArgument("a slice needs a step other than 0", site);
   const std::int64_t size = x.shape()[at];
   const bool forward = range.step > 0;
@@ -53,12 +53,12 @@ Tensor slice(const Tensor& x, std::int64_t axis, const Range& range, Site site) 
 
 Tensor transpose(const Tensor& x, Site site) {
   Dims axes;
-  for (std::size_t i = x.rank(); i-- > 0;) axes.push_back(static_cast<std::int64_t>(i));
+  for (std::size_t i = x.rank(site); i-- > 0;) axes.push_back(static_cast<std::int64_t>(i));
   return transpose(x, axes, site);
 }
 
 Tensor transpose(const Tensor& x, const Dims& axes, Site site) {
-  if (axes.size() != x.rank()) {
+  if (axes.size() != x.rank(site)) {
     throw ShapeError(text("transpose got the axes ", to_string(axes), " for a tensor of shape ", to_string(x.shape()), "; name each of its axes once"), site);
   }
   Shape shape;
@@ -75,8 +75,8 @@ Tensor transpose(const Tensor& x, const Dims& axes, Site site) {
 }
 
 Tensor expand(const Tensor& x, const Shape& shape, Site site) {
-  const bool counts = element_count(shape).has_value();
-  const std::optional<Shape> common = counts ? broadcast(x.shape(), shape) : std::nullopt;
+  const Shape& from = x.shape(site);
+  const std::optional<Shape> common = element_count(shape) ? broadcast(from, shape) : std::nullopt;
   if (!common || !(*common == shape)) {
     throw ShapeError(text("a tensor of shape ", to_string(x.shape()), " cannot be expanded to ", to_string(shape), "; an axis can grow only from size 1"), site);
   }

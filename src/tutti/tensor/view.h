@@ -11,8 +11,8 @@ namespace tutti {
 
 // Python's start:stop:step along one axis; a step may be negative, an absent end means "as far as it goes".
 struct Range {
-  std::optional<std::int64_t> start;
-  std::optional<std::int64_t> stop;
+  std::optional<std::int64_t> start = {};
+  std::optional<std::int64_t> stop = {};
   std::int64_t step = 1;
 };
 

@@ -1,5 +1,6 @@
 #include "tutti/backends/sim/faults.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "tutti/backends/strand/strand.h"
@@ -15,9 +16,16 @@ FailureRef SimFaults::fault_for(const char* op, bool is_copy, Site site) noexcep
 }
 
 bool SimFaults::holds(Strand& strand) noexcept {
+  const auto is_held = [&] {
+    const std::lock_guard lock(mutex_);
+    return std::find(held_.begin(), held_.end(), &strand) != held_.end();
+  };
+  // A scheduler that asks again before the release gets the same answer.
+  if (any_held_.load(std::memory_order_acquire) && is_held()) return true;
   if (!detail::take_fault(FaultKind::stall, "")) return false;
   const std::lock_guard lock(mutex_);
   held_.push_back(&strand);
+  any_held_.store(true, std::memory_order_release);
   return true;
 }
 
@@ -26,6 +34,7 @@ void SimFaults::release() noexcept {
   {
     const std::lock_guard lock(mutex_);
     held = std::exchange(held_, {});
+    any_held_.store(false, std::memory_order_release);
   }
   for (Strand* strand : held) strand->resume();
 }

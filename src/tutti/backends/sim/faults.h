@@ -1,6 +1,7 @@
 // Turns injected faults into failures of work and strands that stand still.
 #pragma once
 
+#include <atomic>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -22,6 +23,7 @@ class SimFaults final : public FaultHook {
   std::string device_;
   std::mutex mutex_;
   std::vector<Strand*> held_;
+  std::atomic<bool> any_held_{false};
 };
 
 }  // namespace tutti

@@ -29,13 +29,16 @@ std::span<const TimelinePoint> Strand::after_of(const Slot& work) noexcept {
 
 TimelinePoint Strand::full_until(std::uint64_t traffic_bytes) const {
   const std::uint64_t submitted = own_timeline().submitted();
-  const std::uint64_t in_flight = submitted - own_timeline().completed();
-  const bool too_many = in_flight >= options().most_ops;
-  const std::uint64_t traffic = traffic_in_flight_.load(std::memory_order_relaxed);
-  const bool too_much = in_flight > 0 && traffic + traffic_bytes > options().most_bytes;
-  if (!too_many && !too_much) return {};
+  const auto is_full = [&] {
+    const std::uint64_t in_flight = submitted - seen_completed_;
+    return in_flight >= options().most_ops || (in_flight > 0 && traffic_submitted_ - seen_traffic_ + traffic_bytes > options().most_bytes);
+  };
+  if (!is_full()) [[likely]] return {};
+  seen_traffic_ = traffic_completed_.load(std::memory_order_acquire);
+  seen_completed_ = own_timeline().completed();
+  if (!is_full()) return {};
   // Half of it, so that the host is woken once for many ops.
-  return {id(), submitted - in_flight / 2};
+  return {id(), submitted - (submitted - seen_completed_) / 2};
 }
 
 TimelinePoint Strand::submit(const Work& work, std::span<const TimelinePoint> after) {
@@ -55,7 +58,7 @@ TimelinePoint Strand::submit(const Work& work, std::span<const TimelinePoint> af
     into.more_after = new std::vector<TimelinePoint>(after.begin(), after.end());
   }
   std::memcpy(into.payload.data(), work.payload, work.payload_bytes);
-  if (work.traffic_bytes > 0) traffic_in_flight_.fetch_add(work.traffic_bytes, std::memory_order_relaxed);
+  traffic_submitted_ += work.traffic_bytes;
   own_timeline().set_submitted(value);
   return {id(), value};
 }
@@ -71,7 +74,10 @@ bool Strand::can_run() {
 
 Strand::Progress Strand::run_one() {
   const std::uint64_t value = own_timeline().completed() + 1;
-  if (value > own_timeline().submitted()) return Progress::empty;
+  if (value > seen_submitted_) {
+    seen_submitted_ = own_timeline().submitted();
+    if (value > seen_submitted_) return Progress::empty;
+  }
   Slot& work = slot(value);
   for (const TimelinePoint& point : after_of(work)) {
     if (is_done(point)) continue;
@@ -108,7 +114,7 @@ void Strand::run(Slot& work, std::uint64_t value) {
     }
     if (failure) report(std::move(failure));
   }
-  if (work.traffic_bytes > 0) traffic_in_flight_.fetch_sub(work.traffic_bytes, std::memory_order_relaxed);
+  traffic_completed_.store(traffic_completed_.load(std::memory_order_relaxed) + work.traffic_bytes, std::memory_order_release);
   own_timeline().advance(value);
 }
 

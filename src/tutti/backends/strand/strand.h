@@ -72,7 +72,13 @@ class Strand final : public DeviceStream {
   std::unique_ptr<std::byte[]> slots_;
   std::atomic<std::uint64_t> cancelled_up_to_{0};
   std::atomic<std::uint64_t> running_{0};
-  alignas(64) std::atomic<std::uint64_t> traffic_in_flight_{0};
+  std::uint64_t seen_submitted_ = 0;  // of the thread that runs it: what it knows to be there
+  alignas(64) std::atomic<std::uint64_t> traffic_completed_{0};
+  // Of the submitting side, under order(): read anew only when the bound seems reached, so that in the steady state the
+  // two sides share no counter.
+  alignas(64) std::uint64_t traffic_submitted_ = 0;
+  mutable std::uint64_t seen_traffic_ = 0;
+  mutable std::uint64_t seen_completed_ = 0;
 };
 
 }  // namespace tutti

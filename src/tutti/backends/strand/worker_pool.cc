@@ -17,7 +17,8 @@ constexpr int spins_before_parking = 600;
 // Work a strand may run before others of its priority get their turn.
 constexpr int turn = 64;
 
-std::size_t list_of(int priority) { return priority > 0 ? 0 : priority == 0 ? 1 : 2; }
+// The pool this thread works for.
+thread_local const WorkerPool* own_pool = nullptr;
 
 }  // namespace
 
@@ -44,30 +45,40 @@ void WorkerPool::submitted(Strand& strand) {
 
 void WorkerPool::resumed(Strand& strand) noexcept { make_ready(strand); }
 
-void WorkerPool::make_ready(Strand& strand) noexcept {
-  bool wake = false;
-  {
-    const std::lock_guard lock(mutex_);
-    ReadyList& list = ready_[list_of(strand.options().priority)];
-    strand.next_ready = nullptr;
-    (list.last != nullptr ? list.last->next_ready : list.first) = &strand;
-    list.last = &strand;
-    ready_count_.fetch_add(1, std::memory_order_release);
-    wake = parked_.load(std::memory_order_relaxed) == workers_ || ready_count_.load(std::memory_order_relaxed) > 1;
+void WorkerPool::ReadyList::add(Strand& strand) noexcept {
+  const int priority = strand.options().priority;
+  Strand** link = &first;
+  if (last != nullptr && last->options().priority >= priority) {
+    link = &last->next_ready;
+  } else {
+    while (*link != nullptr && (*link)->options().priority >= priority) link = &(*link)->next_ready;
   }
-  if (wake) wake_.notify_one();
+  strand.next_ready = *link;
+  *link = &strand;
+  if (strand.next_ready == nullptr) last = &strand;
 }
 
-Strand* WorkerPool::take_ready() noexcept {
-  for (ReadyList& list : ready_) {
-    Strand* strand = list.first;
-    if (strand == nullptr) continue;
-    list.first = strand->next_ready;
-    if (list.first == nullptr) list.last = nullptr;
-    ready_count_.fetch_sub(1, std::memory_order_relaxed);
-    return strand;
+Strand* WorkerPool::ReadyList::take() noexcept {
+  Strand* strand = first;
+  if (strand == nullptr) return nullptr;
+  first = strand->next_ready;
+  if (first == nullptr) last = nullptr;
+  return strand;
+}
+
+void WorkerPool::make_ready(Strand& strand) noexcept {
+  {
+    const std::lock_guard lock(mutex_);
+    ready_.add(strand);
+    ready_count_.fetch_add(1, std::memory_order_seq_cst);
   }
-  return nullptr;
+  // A worker of this pool looks at what is ready itself, before it runs anything else.
+  if (own_pool != this) wake_for_ready();
+}
+
+void WorkerPool::wake_for_ready() noexcept {
+  const bool too_few = ready_count_.load(std::memory_order_seq_cst) > searching_.load(std::memory_order_seq_cst);
+  if (too_few && parked_.load(std::memory_order_relaxed) > 0) wake_.notify_one();
 }
 
 WorkerPool::Team* WorkerPool::join_team() noexcept {
@@ -95,6 +106,7 @@ bool WorkerPool::spin_for_work() const noexcept {
 
 void WorkerPool::work() {
   journal::name_this_thread(name_);
+  own_pool = this;
   for (;;) {
     Strand* strand = nullptr;
     Team* team = nullptr;
@@ -103,18 +115,22 @@ void WorkerPool::work() {
       for (;;) {
         team = join_team();
         if (team != nullptr) break;
-        strand = take_ready();
+        strand = ready_.take();
         if (strand != nullptr) break;
         if (stopping_.load(std::memory_order_relaxed)) return;
+        searching_.fetch_add(1, std::memory_order_seq_cst);
         lock.unlock();
         const bool found = spin_for_work();
         lock.lock();
+        searching_.fetch_sub(1, std::memory_order_seq_cst);
         if (found || ready_count_.load(std::memory_order_relaxed) > 0) continue;
         parked_.fetch_add(1, std::memory_order_relaxed);
         wake_.wait(lock, [&] { return ready_count_.load(std::memory_order_relaxed) > 0 || stopping_.load(std::memory_order_relaxed); });
         parked_.fetch_sub(1, std::memory_order_relaxed);
       }
+      if (strand != nullptr) ready_count_.fetch_sub(1, std::memory_order_seq_cst);
     }
+    wake_for_ready();  // for the rest, while this worker is busy
     if (team != nullptr) {
       team->work();
       const std::lock_guard lock(mutex_);
@@ -126,27 +142,32 @@ void WorkerPool::work() {
 }
 
 void WorkerPool::drive(Strand& strand) noexcept {
-  int idle_spins = 0;
   int ran = 0;
   for (;;) {
     switch (strand.run_one()) {
       case Strand::Progress::waiting: return;
       case Strand::Progress::ran:
-        idle_spins = 0;
-        if (++ran >= turn && ready_count_.load(std::memory_order_relaxed) > 0) {
+        if (ready_count_.load(std::memory_order_relaxed) == 0) continue;
+        if (++ran >= turn) {
           make_ready(strand);
           return;
         }
+        if (strand.can_run()) wake_for_ready();
         continue;
       case Strand::Progress::empty: break;
     }
     // The host is probably about to submit more: a strand that is still claimed is fed without a lock or a wake-up.
-    if (idle_spins++ < spins_before_parking && ready_count_.load(std::memory_order_relaxed) == 0 && !stopping_.load(std::memory_order_relaxed)) {
+    searching_.fetch_add(1, std::memory_order_seq_cst);
+    for (int i = 0; i < spins_before_parking && !strand.has_work(); ++i) {
+      if (ready_count_.load(std::memory_order_relaxed) > 0 || stopping_.load(std::memory_order_relaxed)) break;
       _mm_pause();
-      continue;
     }
-    strand.claimed.store(false, std::memory_order_seq_cst);
-    if (!strand.has_work() || strand.claimed.exchange(true, std::memory_order_seq_cst)) return;
+    searching_.fetch_sub(1, std::memory_order_seq_cst);
+    if (!strand.has_work()) {
+      strand.claimed.store(false, std::memory_order_seq_cst);
+      if (!strand.has_work() || strand.claimed.exchange(true, std::memory_order_seq_cst)) return;
+    }
+    wake_for_ready();
   }
 }
 

@@ -1,7 +1,6 @@
 // The threaded driver: a device's workers take turns running the strands that can go on.
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <condition_variable>
 #include <mutex>
@@ -41,9 +40,12 @@ class WorkerPool final : public StrandDriver, private Parallel {
     void work() noexcept;
     [[nodiscard]] bool has_chunks() const noexcept { return next.load(std::memory_order_relaxed) < chunks; }
   };
+  // Highest priority first, and among equals whoever came first.
   struct ReadyList {
     Strand* first = nullptr;
     Strand* last = nullptr;
+    void add(Strand& strand) noexcept;
+    Strand* take() noexcept;
   };
 
   [[nodiscard]] std::size_t width() const noexcept override { return width_.load(std::memory_order_relaxed); }
@@ -53,7 +55,8 @@ class WorkerPool final : public StrandDriver, private Parallel {
   void start_threads();
   void work();
   void make_ready(Strand& strand) noexcept;
-  Strand* take_ready() noexcept;
+  // Wakes a parked worker if more is ready than there are workers looking for it.
+  void wake_for_ready() noexcept;
   Team* join_team() noexcept;
   void close(Team& team) noexcept;
   void drive(Strand& strand) noexcept;
@@ -63,12 +66,13 @@ class WorkerPool final : public StrandDriver, private Parallel {
   const char* name_;
   std::atomic<std::size_t> width_;
   std::atomic<std::size_t> ready_count_{0};  // strands and teams anyone could take
+  std::atomic<std::size_t> searching_{0};    // workers that spin and will look at what is ready before they run or park
   std::atomic<unsigned> parked_{0};
   std::atomic<bool> stopping_{false};
   std::mutex mutex_;
   std::condition_variable wake_;
   std::condition_variable team_done_;
-  std::array<ReadyList, 3> ready_;  // by priority, highest first
+  ReadyList ready_;
   Team* teams_ = nullptr;
   std::vector<std::thread> threads_;
   std::vector<Strand*> strands_;

@@ -1,5 +1,4 @@
-#include <vector>
-
+#include "tutti/base/inline_vector.h"
 #include "tutti/kernels/cpu/elementwise.h"
 #include "tutti/kernels/cpu/kernels.h"
 
@@ -17,9 +16,8 @@ void add_n(const KernelCall& call, KernelContext& context) {
     copy(call, context);
     return;
   }
-  std::vector<Reader> readers;
-  readers.reserve(n_inputs);
-  for (std::size_t i = 0; i < n_inputs; ++i) readers.emplace_back(call.in(i), working);
+  InlineVector<Reader, 8> readers;
+  for (std::size_t i = 0; i < n_inputs; ++i) readers.push_back(Reader(call.in(i), working));
   const Writer writer(out, working);
   for_each_range(context.parallel, writer.layout().count(), [&](std::int64_t begin, std::int64_t end) {
     Scratch sum;

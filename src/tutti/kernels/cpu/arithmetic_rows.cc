@@ -46,6 +46,17 @@ ArithmeticRows make_arithmetic_rows() {
   return rows;
 }
 
+struct Same {
+  template <class Math, class V>
+  static HWY_INLINE V apply(const Math&, V x) {
+    return x;
+  }
+};
+
+std::array<RowPair, 4> make_copy_rows() {
+  return {{unary<Same, std::uint8_t>(), unary<Same, std::uint16_t>(), unary<Same, std::uint32_t>(), unary<Same, std::uint64_t>()}};
+}
+
 }  // namespace tutti::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
@@ -54,6 +65,12 @@ namespace tutti::kernels {
 HWY_EXPORT(make_arithmetic_rows);
 const ArithmeticRows& arithmetic_rows() {
   static const ArithmeticRows rows = HWY_DYNAMIC_DISPATCH(make_arithmetic_rows)();
+  return rows;
+}
+
+HWY_EXPORT(make_copy_rows);
+const std::array<RowPair, 4>& copy_rows() {
+  static const std::array<RowPair, 4> rows = HWY_DYNAMIC_DISPATCH(make_copy_rows)();
   return rows;
 }
 }  // namespace tutti::kernels

@@ -1,28 +1,38 @@
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 #include "tutti/kernels/cpu/kernels.h"
 #include "tutti/kernels/cpu/ranges.h"
+#include "tutti/kernels/cpu/streaming.h"
 #include "tutti/kernels/cpu/strided.h"
 
 namespace tutti::kernels {
 
 namespace {
 
-constexpr std::int64_t tile = 32;  // a square that stays in the first-level cache on both sides
+constexpr std::int64_t line_bytes = 64;
 
-// to[r * width + c] = from[c * step + r] for a part of a matrix, square by square.
+// to[r * width + c] = from[c * step + r] for a part of a matrix, in squares of a cache line's length: every line is read
+// and written once, as a whole, so strides that are powers of two do no harm.
 template <class U>
-void transpose(const U* from, std::int64_t step, U* to, std::int64_t width, std::int64_t first_row, std::int64_t last_row) {
-  for (std::int64_t column = 0; column < width; column += tile) {
-    const std::int64_t columns = std::min(tile, width - column);
-    for (std::int64_t row = first_row; row < last_row; row += tile) {
-      const std::int64_t rows = std::min(tile, last_row - row);
-      for (std::int64_t r = row; r < row + rows; ++r) {
-        U* out = to + r * width + column;
-        const U* in = from + column * step + r;
-        for (std::int64_t c = 0; c < columns; ++c) out[c] = in[c * step];
+void transpose(const U* from, std::int64_t step, U* to, std::int64_t width, std::int64_t first_row, std::int64_t rows) {
+  constexpr std::int64_t side = line_bytes / static_cast<std::int64_t>(sizeof(U));
+  std::array<std::array<U, side>, side> square;
+  for (std::int64_t column = 0; column < width; column += side) {
+    const std::int64_t columns = std::min(side, width - column);
+    for (std::int64_t c = 0; c < columns; ++c) {
+      const U* in = from + (column + c) * step + first_row;
+      U* line = square[static_cast<std::size_t>(c)].data();
+      if (rows == side) {
+        std::memcpy(line, in, line_bytes);
+      } else {
+        std::copy_n(in, rows, line);
       }
+    }
+    for (std::int64_t r = 0; r < rows; ++r) {
+      U* out = to + (first_row + r) * width + column;
+      for (std::int64_t c = 0; c < columns; ++c) out[c] = square[static_cast<std::size_t>(c)][static_cast<std::size_t>(r)];
     }
   }
 }
@@ -36,9 +46,10 @@ bool copy_transposed(const Layout& from, std::byte* to, Parallel& parallel) {
   const std::int64_t width = from.axis(rank - 1).size;
   const std::int64_t step = from.axis(rank - 1).stride;
   if (rows < 8 || width < 8) return false;
-  const std::int64_t bands = (rows + tile - 1) / tile;
-  const std::int64_t matrices = from.count() / (rows * width);
   const auto size = static_cast<std::int64_t>(from.element_size());
+  const std::int64_t side = line_bytes / size;
+  const std::int64_t bands = (rows + side - 1) / side;
+  const std::int64_t matrices = from.count() / (rows * width);
   const auto copy_bands = [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t band = begin; band < end; ++band) {
       std::int64_t rest = band / bands;
@@ -50,10 +61,10 @@ bool copy_transposed(const Layout& from, std::byte* to, Parallel& parallel) {
       }
       const std::byte* source = from.data() + offset * size;
       std::byte* target = to + matrix * rows * width * size;
-      const std::int64_t row = band % bands * tile;
-      const std::int64_t last = std::min(row + tile, rows);
+      const std::int64_t row = band % bands * side;
+      const std::int64_t n = std::min(side, rows - row);
       const auto go = [&]<class U>(U) {
-        transpose(reinterpret_cast<const U*>(source), step, reinterpret_cast<U*>(target), width, row, last);
+        transpose(reinterpret_cast<const U*>(source), step, reinterpret_cast<U*>(target), width, row, n);
       };
       switch (size) {
         case 1: go(std::uint8_t{}); break;
@@ -83,10 +94,14 @@ void copy(const KernelCall& call, KernelContext& context) {
   const Layout to(call.out());
   const auto size = static_cast<std::int64_t>(to.element_size());
   if (to.count() == 0) return;
-  if (to.is_dense() && from.is_dense()) {
-    if (to.data() == from.data()) return;
+  const unsigned is_fill = to.count() > 1 && from.is_single() ? 1 : 0;
+  if (to.is_dense() && (from.is_dense() || is_fill != 0)) {
+    if (to.data() == from.data() && is_fill == 0) return;
+    const RowPair& rows = copy_rows()[static_cast<std::size_t>(std::countr_zero(to.element_size()))];
+    const Row row = pays_to_stream(to.count() * size) ? rows.streaming : rows.plain;
     for_each_range(context.parallel, to.count(), [&](std::int64_t begin, std::int64_t end) {
-      std::memcpy(to.data() + begin * size, from.data() + begin * size, static_cast<std::size_t>((end - begin) * size));
+      const void* source = from.data() + (is_fill != 0 ? 0 : begin * size);
+      row(&source, is_fill, to.data() + begin * size, static_cast<std::size_t>(end - begin));
     });
     return;
   }

@@ -21,11 +21,8 @@ void run_in_ranges(const KernelCall& call, KernelContext& context, const Element
   for (std::size_t i = 0; i < n_inputs; ++i) {
     readers[i] = Reader(call.in(i), op.widen, sizeof(float));
     const Layout& layout = readers[i].layout();
-    if (!layout.is_dense()) {
-      if (layout.is_single()) singles |= 1U << i;
-      direct = direct && layout.is_single();
-    }
-    direct = direct && !readers[i].converts();
+    if (layout.is_single()) singles |= 1U << i;
+    direct = direct && (layout.is_single() || layout.is_dense()) && !readers[i].converts();
     in_place = in_place || layout.data() == out.data;
   }
   const std::int64_t count = writer.layout().count();

@@ -26,7 +26,7 @@ inline void run_elementwise(const KernelCall& call, KernelContext& context, cons
     for (std::size_t i = 0; i < call.inputs; ++i) {
       const Operand& in = call.in(i);
       inputs[i] = in.data;
-      if (in.is_dense()) continue;
+      if (!in.is_immediate && in.is_dense()) continue;
       direct = direct && in.is_single();
       singles |= 1U << i;
     }

@@ -130,9 +130,9 @@ void multiply_packed(const Matrix& a, const Matrix& b, const Matrix& c) {
   T* const left = room.get();
   T* const right = left + rows * depth;
   T* const result = right + depth * columns;
-  const DType as = dtype_of<T>;
+  constexpr DType as = dtype_of<T>;
   Scratch scratch;
-  const auto pack = [as](const Matrix& from, T* to) {
+  const auto pack = [](const Matrix& from, T* to) {
     Reader(from.operand(), as).read_into(0, from.rows.size * from.columns.size, reinterpret_cast<std::byte*>(to));
   };
   for (std::int64_t j = 0; j < n; j += columns) {

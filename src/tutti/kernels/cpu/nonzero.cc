@@ -32,11 +32,20 @@ class TruthReader {
   Row to_bool_;
 };
 
+template <class Body>
+void for_each_range_number(Parallel& parallel, std::size_t ranges, Body&& body) {
+  if (ranges == 1) {
+    body(std::size_t{0});
+  } else {
+    parallel.for_each_chunk(ranges, body);
+  }
+}
+
 // How many elements of each range are not zero.
 std::vector<std::int64_t> counts_by_range(const TruthReader& reader, Parallel& parallel) {
   const std::int64_t ranges = (reader.count() + range_elements - 1) / range_elements;
   std::vector<std::int64_t> counts(static_cast<std::size_t>(ranges));
-  parallel.for_each_chunk(static_cast<std::size_t>(ranges), [&](std::size_t range) {
+  for_each_range_number(parallel, counts.size(), [&](std::size_t range) {
     Scratch scratch;
     std::array<std::uint8_t, block_elements> truth;
     const std::int64_t begin = static_cast<std::int64_t>(range) * range_elements;
@@ -76,7 +85,7 @@ void nonzero(const KernelCall& call, KernelContext& context) {
                        call.site);
   }
   if (total == 0 || in.rank == 0) return;
-  context.parallel.for_each_chunk(starts.size(), [&](std::size_t range) {
+  for_each_range_number(context.parallel, starts.size(), [&](std::size_t range) {
     Scratch scratch;
     std::array<std::uint8_t, block_elements> truth;
     const std::int64_t begin = static_cast<std::int64_t>(range) * range_elements;

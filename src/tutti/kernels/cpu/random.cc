@@ -9,7 +9,8 @@
 //   f64   u = (bits >> 11) * 2^-53    bool  w >> 31
 //   u8 ... i32  low + ((w * range) >> 32)        i64  low + ((bits * range) >> 64)        range = high - low
 // The floating result is u * (high - low) + low in f32 (f64 for f64), the difference taken in f64, product and sum rounded
-// one by one (never fused) and then rounded to the dtype. If that gives high or more, it is the dtype's next value below high.
+// one by one (never fused) and then rounded to the dtype, and last limited to the dtype's least and largest value in
+// [low, high); if the dtype has none there, it is low rounded to the dtype.
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -22,33 +23,39 @@ namespace tutti::kernels {
 
 namespace {
 
-// The largest value below x; x is not the least one.
+// The next value of T, upwards or downwards; x is finite.
 template <class T>
-T before(T x) {
+T neighbour(T x, bool up) {
   if constexpr (std::is_floating_point_v<T>) {
-    return std::nextafter(x, -std::numeric_limits<T>::infinity());
+    return std::nextafter(x, up ? std::numeric_limits<T>::infinity() : -std::numeric_limits<T>::infinity());
   } else {
-    T result = x;
+    const bool is_negative = (x.bits & 0x8000U) != 0;
     if ((x.bits & 0x7fffU) == 0) {
-      result.bits = 0x8001U;
+      x.bits = up ? 0x0001U : 0x8001U;
     } else {
-      result.bits = static_cast<std::uint16_t>((x.bits & 0x8000U) != 0 ? x.bits + 1 : x.bits - 1);
+      x.bits = static_cast<std::uint16_t>(is_negative == up ? x.bits - 1 : x.bits + 1);
     }
-    return result;
+    return x;
   }
 }
 
-// T the dtype, F the type computed in.
+// T the dtype, F the type computed in, which holds every T.
 template <class T, class F, class Unit>
 void fill_floating(const UniformAttributes& draw, std::int64_t n, T* out, Unit&& unit) {
   const F low = static_cast<F>(draw.low);
   const F span = static_cast<F>(draw.high - draw.low);
-  const T high(static_cast<F>(draw.high));
-  const T most = draw.high > draw.low ? before(high) : T(low);
+  T first(low);
+  T last(static_cast<F>(draw.high));
+  if (static_cast<double>(static_cast<F>(first)) < draw.low) first = neighbour(first, true);
+  if (static_cast<double>(static_cast<F>(last)) >= draw.high) last = neighbour(last, false);
+  F least = static_cast<F>(first);
+  F most = static_cast<F>(last);
+  if (least > most) least = most = static_cast<F>(T(low));
   for (std::int64_t i = 0; i < n; ++i) {
     const F scaled = unit(i) * span;
-    const T value(scaled + low);
-    out[i] = static_cast<F>(value) >= static_cast<F>(high) ? most : value;
+    const F value = static_cast<F>(T(scaled + low));
+    const F not_more = value > most ? most : value;
+    out[i] = T(not_more < least ? least : not_more);
   }
 }
 

@@ -1,45 +1,45 @@
-// Enters the CPU kernels in the op table, for the CPU and for simulated GPUs, which run the same code on their own memory.
 #include <array>
 
 #include "tutti/exec/op_table.h"
 #include "tutti/kernels/cpu/kernels.h"
 
-namespace tutti {
+namespace tutti::kernels {
 
 namespace {
 
-struct Row {
+struct Entry {
   const char* op;
   Kernel kernel;
 };
 
-constexpr std::array rows{
-    Row{"AddV2", kernels::add},
-    Row{"Mul", kernels::multiply},
-    Row{"Exp", kernels::exp},
-    Row{"Relu", kernels::relu},
-    Row{"SelectV2", kernels::select},
-    Row{"AddN", kernels::add_n},
-    Row{"Cast", kernels::cast},
-    Row{"_Copy", kernels::copy},
-    Row{"_EagerConst", kernels::copy},
-    Row{"Fill", kernels::copy},
-    Row{"RandomUniform", kernels::random_uniform},
-    Row{"Sum", kernels::sum},
-    Row{"MatMul", kernels::matmul},
-    Row{"CountNonzero", kernels::count_nonzero},
-    Row{"NonZero", kernels::nonzero},
-    Row{"GatherV2", kernels::take},
+constexpr std::array entries{
+    Entry{"AddV2", add},
+    Entry{"Mul", multiply},
+    Entry{"Exp", exp},
+    Entry{"Relu", relu},
+    Entry{"SelectV2", select},
+    Entry{"AddN", add_n},
+    Entry{"Cast", cast},
+    Entry{"_Copy", copy},
+    Entry{"_EagerConst", copy},
+    Entry{"Fill", copy},
+    Entry{"RandomUniform", random_uniform},
+    Entry{"Sum", sum},
+    Entry{"MatMul", matmul},
+    Entry{"CountNonzero", count_nonzero},
+    Entry{"NonZero", nonzero},
+    Entry{"GatherV2", take},
 };
 
-const bool registered = [] {
-  for (const Row& row : rows) {
-    register_kernel(row.op, BackendKind::cpu, row.kernel);
-    register_kernel(row.op, BackendKind::sim, row.kernel);
+// The simulated GPUs run the same kernels on memory of their own.
+[[maybe_unused]] const bool is_registered = [] {
+  bool all = true;
+  for (const Entry& entry : entries) {
+    for (const BackendKind kind : {BackendKind::cpu, BackendKind::sim}) all = register_kernel(entry.op, kind, entry.kernel) && all;
   }
-  return true;
+  return all;
 }();
 
 }  // namespace
 
-}  // namespace tutti
+}  // namespace tutti::kernels

@@ -25,7 +25,10 @@ struct ArithmeticRows {
 };
 const ArithmeticRows& arithmetic_rows();
 
-// By element size: 1, 2, 4, 8 bytes at index 0 to 3. Inputs: bool condition, then the two choices.
+// By element size: 1, 2, 4, 8 bytes at index 0 to 3. A single input fills the output.
+const std::array<RowPair, 4>& copy_rows();
+
+// By element size, likewise. Inputs: bool condition, then the two choices.
 const std::array<RowPair, 4>& select_rows();
 
 // [from][to]. Half precision only to and from f32. Float to integer truncates; what does not fit becomes the nearest
@@ -37,7 +40,7 @@ Row sticky_row(DType from);
 
 template <class T>
 struct SumRows {
-  // The sum of up to `block` elements.
+  // The sum of some thousand elements at most: the running sums are as many as a vector has lanes, times eight.
   T (*sum)(const T* elements, std::size_t count);
   // output[i] = rows[0][i] + ... + rows[n - 1][i], up to eight rows; the output may be one of them.
   void (*add)(const T* const* rows, std::size_t n, T* output, std::size_t count);

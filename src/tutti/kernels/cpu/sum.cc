@@ -117,6 +117,13 @@ class InnerSum {
  private:
   T sum_of(std::int64_t begin, std::int64_t n, Scratch& scratch) const {
     PairwiseSum<T> total;
+    if (reader_.layout().is_dense() && !reader_.converts()) {  // nothing to gather: longer pieces
+      const auto* elements = reinterpret_cast<const T*>(reader_.layout().data()) + begin;
+      for (std::int64_t done = 0; done < n; done += 4 * block_elements) {
+        total.push(rows_.sum(elements + done, static_cast<std::size_t>(std::min(4 * block_elements, n - done))));
+      }
+      return total.total();
+    }
     for (std::int64_t done = 0; done < n; done += block_elements) {
       const std::int64_t some = std::min(block_elements, n - done);
       const auto* elements = reinterpret_cast<const T*>(reader_.read(begin + done, some, scratch));

@@ -9,6 +9,21 @@
 HWY_BEFORE_NAMESPACE();
 namespace tutti::kernels::HWY_NAMESPACE {
 
+// Integers are added as unsigned ones, which wrap.
+template <class T>
+using Adding = std::conditional_t<std::is_integral_v<T>, std::uint64_t, T>;
+
+template <class T>
+HWY_INLINE T sum_of_lanes(hn::Vec<hn::ScalableTag<T>> v) {
+  const hn::ScalableTag<T> d;
+  HWY_ALIGN T lanes[hn::MaxLanes(d)];
+  hn::Store(v, d, lanes);
+  for (std::size_t half = hn::Lanes(d) / 2; half > 0; half /= 2) {
+    for (std::size_t i = 0; i < half; ++i) lanes[i] += lanes[i + half];
+  }
+  return lanes[0];
+}
+
 // Eight running sums, joined in pairs.
 template <class T>
 T sum_block(const T* elements, std::size_t count) {
@@ -33,33 +48,39 @@ T sum_block(const T* elements, std::size_t count) {
   }
   const auto low = hn::Add(hn::Add(s0, s1), hn::Add(s2, s3));
   const auto high = hn::Add(hn::Add(s4, s5), hn::Add(s6, s7));
-  return hn::GetLane(hn::SumOfLanes(d, hn::Add(low, high)));
+  return sum_of_lanes<T>(hn::Add(low, high));
+}
+
+template <class T>
+HWY_INLINE hn::Vec<hn::ScalableTag<Adding<T>>> load(const T* elements) {
+  return hn::LoadU(hn::ScalableTag<Adding<T>>(), reinterpret_cast<const Adding<T>*>(elements));
 }
 
 template <class T>
 void add_rows(const T* const* rows, std::size_t n, T* output, std::size_t count) {
-  const hn::ScalableTag<T> d;
+  using U = Adding<T>;
+  const hn::ScalableTag<U> d;
   const std::size_t lanes = hn::Lanes(d);
   std::size_t i = 0;
   if (n == 8) {
     for (; i + lanes <= count; i += lanes) {
-      const auto a = hn::Add(hn::LoadU(d, rows[0] + i), hn::LoadU(d, rows[1] + i));
-      const auto b = hn::Add(hn::LoadU(d, rows[2] + i), hn::LoadU(d, rows[3] + i));
-      const auto c = hn::Add(hn::LoadU(d, rows[4] + i), hn::LoadU(d, rows[5] + i));
-      const auto e = hn::Add(hn::LoadU(d, rows[6] + i), hn::LoadU(d, rows[7] + i));
-      hn::StoreU(hn::Add(hn::Add(a, b), hn::Add(c, e)), d, output + i);
+      const auto a = hn::Add(load(rows[0] + i), load(rows[1] + i));
+      const auto b = hn::Add(load(rows[2] + i), load(rows[3] + i));
+      const auto c = hn::Add(load(rows[4] + i), load(rows[5] + i));
+      const auto e = hn::Add(load(rows[6] + i), load(rows[7] + i));
+      hn::StoreU(hn::Add(hn::Add(a, b), hn::Add(c, e)), d, reinterpret_cast<U*>(output + i));
     }
   } else {
     for (; i + lanes <= count; i += lanes) {
-      auto sum = hn::LoadU(d, rows[0] + i);
-      for (std::size_t r = 1; r < n; ++r) sum = hn::Add(sum, hn::LoadU(d, rows[r] + i));
-      hn::StoreU(sum, d, output + i);
+      auto sum = load(rows[0] + i);
+      for (std::size_t r = 1; r < n; ++r) sum = hn::Add(sum, load(rows[r] + i));
+      hn::StoreU(sum, d, reinterpret_cast<U*>(output + i));
     }
   }
   if (i < count) {
-    auto sum = Source<T>(rows[0] + i).load(count - i);
-    for (std::size_t r = 1; r < n; ++r) sum = hn::Add(sum, Source<T>(rows[r] + i).load(count - i));
-    store<T>(sum, output + i, count - i);
+    auto sum = Source<U>(rows[0] + i).load(count - i);
+    for (std::size_t r = 1; r < n; ++r) sum = hn::Add(sum, Source<U>(rows[r] + i).load(count - i));
+    store<U>(sum, reinterpret_cast<U*>(output + i), count - i);
   }
 }
 
@@ -69,17 +90,26 @@ void sum_each(const T* elements, std::size_t length, T* output, std::size_t coun
     for (std::size_t i = 0; i < count; ++i) output[i] = sum_block(elements + i * length, length);
     return;
   }
-  using U = std::conditional_t<std::is_integral_v<T>, std::uint64_t, T>;  // wraps
   for (std::size_t i = 0; i < count; ++i) {
-    U sum{0};
-    for (std::size_t j = 0; j < length; ++j) sum += static_cast<U>(elements[i * length + j]);
-    output[i] = static_cast<T>(sum);
+    T sum{0};
+    for (std::size_t j = 0; j < length; ++j) sum += elements[i * length + j];
+    output[i] = sum;
   }
+}
+
+// The same over T, which may be the signed twin of what is added.
+template <class T>
+T sum_as(const T* elements, std::size_t count) {
+  return static_cast<T>(sum_block(reinterpret_cast<const Adding<T>*>(elements), count));
+}
+template <class T>
+void sum_each_as(const T* elements, std::size_t length, T* output, std::size_t count) {
+  sum_each(reinterpret_cast<const Adding<T>*>(elements), length, reinterpret_cast<Adding<T>*>(output), count);
 }
 
 template <class T>
 SumRows<T> make_rows() {
-  return {sum_block<T>, add_rows<T>, sum_each<T>};
+  return {sum_as<T>, add_rows<T>, sum_each_as<T>};
 }
 SumRows<float> make_sum_rows_f32() { return make_rows<float>(); }
 SumRows<double> make_sum_rows_f64() { return make_rows<double>(); }

@@ -1,6 +1,7 @@
+#include <algorithm>
 #include <cstring>
+#include <memory>
 #include <string>
-#include <vector>
 
 #include "tutti/base/error.h"
 #include "tutti/exec/attributes.h"
@@ -12,22 +13,47 @@ namespace tutti::kernels {
 namespace {
 
 // The indices in row order, counted from the front, all known to be in range.
-std::vector<std::int64_t> checked_indices(const Operand& indices, std::int64_t axis, std::int64_t size, Site site) {
-  if (indices.dtype != DType::i32 && indices.dtype != DType::i64) refuse_dtype("GatherV2 with indices", indices.dtype, site);
-  std::vector<std::int64_t> result(static_cast<std::size_t>(indices.count()));
-  const Reader reader(indices, DType::i64);
-  reader.read_into(0, indices.count(), reinterpret_cast<std::byte*>(result.data()));
-  for (std::int64_t& index : result) {
-    const std::int64_t given = index;
-    if (index < 0) index += size;
-    if (index < 0 || index >= size) {
-      throw KernelFailed("index " + std::to_string(given) + " is out of range for axis " + std::to_string(axis) + " with size " +
-                             std::to_string(size),
-                         site);
+class Indices {
+ public:
+  Indices(const Operand& indices, std::int64_t axis, std::int64_t size, Site site) : count_(indices.count()) {
+    if (indices.dtype != DType::i32 && indices.dtype != DType::i64) refuse_dtype("GatherV2 with indices", indices.dtype, site);
+    const Reader reader(indices, DType::i64);
+    if (reader.layout().is_dense() && !reader.converts()) {
+      data_ = indices.as<std::int64_t>();
+    } else {
+      copy(reader);
     }
+    std::int64_t least = 0;
+    std::int64_t most = -1;
+    for (std::int64_t i = 0; i < count_; ++i) {
+      least = std::min(least, data_[i]);
+      most = std::max(most, data_[i]);
+    }
+    if (least < -size || most >= size) refuse(axis, size, site);
+    if (least >= 0) return;
+    if (own_ == nullptr) copy(reader);
+    for (std::int64_t i = 0; i < count_; ++i) own_[i] += own_[i] < 0 ? size : 0;
   }
-  return result;
-}
+  [[nodiscard]] const std::int64_t* data() const { return data_; }
+  [[nodiscard]] std::int64_t count() const { return count_; }
+
+ private:
+  void copy(const Reader& reader) {
+    own_ = std::make_unique_for_overwrite<std::int64_t[]>(static_cast<std::size_t>(count_));
+    reader.read_into(0, count_, reinterpret_cast<std::byte*>(own_.get()));
+    data_ = own_.get();
+  }
+  [[noreturn]] void refuse(std::int64_t axis, std::int64_t size, Site site) const {
+    const std::int64_t* wrong = std::find_if(data_, data_ + count_, [size](std::int64_t i) { return i < -size || i >= size; });
+    throw KernelFailed("index " + std::to_string(*wrong) + " is out of range for axis " + std::to_string(axis) + " with size " +
+                           std::to_string(size),
+                       site);
+  }
+
+  std::int64_t count_;
+  const std::int64_t* data_ = nullptr;
+  std::unique_ptr<std::int64_t[]> own_;
+};
 
 // The axes first ... last - 1 of an operand as one of its own.
 Operand part(const Operand& operand, std::size_t first, std::size_t last) {
@@ -74,14 +100,13 @@ void take(const KernelCall& call, KernelContext& context) {
   const auto axis = static_cast<std::size_t>(call.attributes->as<TakeAttributes>().axis);
   const auto size = static_cast<std::int64_t>(size_of(x.dtype));
   const Axis along = x.axes[axis];
-  const std::vector<std::int64_t> indices =
-      checked_indices(call.in(1), static_cast<std::int64_t>(axis), along.size, call.site);
+  const Indices indices(call.in(1), static_cast<std::int64_t>(axis), along.size, call.site);
   const std::size_t index_end = axis + call.in(1).rank;
   const Operand outer = part(x, 0, axis);
   const Operand inner = part(x, axis + 1, x.rank);
   const Operand out_slices = part(out, 0, index_end);
   const Operand out_inner = part(out, index_end, out.rank);
-  const auto n_indices = static_cast<std::int64_t>(indices.size());
+  const auto n_indices = indices.count();
   const std::int64_t slice = inner.count();
   const std::int64_t slices = outer.count() * n_indices;
   if (slice == 0 || slices == 0) return;
@@ -103,7 +128,7 @@ void take(const KernelCall& call, KernelContext& context) {
     }
     alignas(64) std::array<std::byte, block_elements * 8> block;
     for (std::int64_t at = begin; at < end; ++at) {
-      const std::int64_t index = indices[static_cast<std::size_t>(at % n_indices)];
+      const std::int64_t index = indices.data()[at % n_indices];
       const std::byte* source = x.data + offset_of(outer, at / n_indices) + index * along.stride * size;
       std::byte* target = to.is_dense() ? out.data + at * slice * size : out.data + offset_of(out_slices, at);
       if (side_by_side) {

@@ -1,0 +1,46 @@
+#include "conformance/backend.h"
+
+namespace tutti::conformance {
+
+namespace {
+
+// One processor as two devices, so that copies and edges between devices are tested there as well.
+void two_cpus(std::uint64_t) {
+  simulate_gpus(0);
+  set_logical_device_configuration(list_physical_devices("CPU").at(0), {{}, {}});
+}
+
+void threaded(std::uint64_t) { simulate_gpus(2, {.memory_bytes = MiB(256)}); }
+
+void stepped(std::uint64_t seed) { simulate_gpus(2, {.memory_bytes = MiB(256), .driver = SimulationDriver::stepped, .seed = seed}); }
+
+}  // namespace
+
+std::vector<BackendCase> backends() {
+  return {
+      {"cpu_synchronous", "CPU", two_cpus, 0, true},
+      {"cpu_asynchronous", "CPU", two_cpus},
+      {"sim_threaded", "GPU", threaded},
+      // Even seeds run nothing before the host waits, odd ones run some work as it is submitted.
+      {"sim_stepped_1", "GPU", stepped, 1},
+      {"sim_stepped_2", "GPU", stepped, 2},
+      {"sim_stepped_3", "GPU", stepped, 3},
+      {"sim_stepped_4", "GPU", stepped, 4},
+  };
+}
+
+void OnBackend::SetUp() {
+  const BackendCase& backend = GetParam();
+  backend.configure(backend.seed);
+  if (list_physical_devices(backend.type).empty()) GTEST_SKIP() << "there is no " << backend.type << " here";
+  enter_thread();
+  scope_.emplace(device(0));
+}
+
+std::vector<std::string> OnBackend::all_devices() const {
+  std::vector<std::string> out{device(0), device(1)};
+  if (GetParam().type != "CPU") out.emplace_back("CPU:0");
+  return out;
+}
+
+}  // namespace tutti::conformance

@@ -1,0 +1,235 @@
+// A failing op spoils what depends on it, with its origin, and nothing else.
+#include <stdexcept>
+
+#include "conformance/backend.h"
+
+namespace tutti::conformance {
+
+namespace {
+
+void infer_same(Inference& in) { in.output(in.dtype(0), in.shape(0)); }
+
+void throw_what_the_value_says(const KernelCall& call, KernelContext&) {
+  switch (*call.in(0).as<std::int32_t>()) {
+    case 1: throw std::runtime_error("the kernel gave up");
+    case 2: throw 42;
+    case 3: throw InvalidArgument("the kernel did not like it", call.site);
+    default: *call.out().as<std::int32_t>() = 0;
+  }
+}
+
+const OpRow& throws = register_op({.name = "TestThrows", .infer = infer_same}, {.cpu = throw_what_the_value_says, .sim = throw_what_the_value_says});
+
+// An index out of range: fails on the device, in its own time.
+Tensor spoiled(Site site = {}) { return take(constant({1.F, 2.F}), constant({std::int64_t{5}}), 0, site); }
+
+template <class Body>
+std::string failure_of(const Body& body) {
+  try {
+    body();
+  } catch (const AsyncError& e) {
+    return e.what();
+  }
+  return "nothing was thrown";
+}
+
+}  // namespace
+
+class Failures : public OnBackend {
+ protected:
+  // A spoiled value that no test looks at ends with an error at the next sync, which is not what these tests are about.
+  void TearDown() override { clear_errors(); }
+};
+TUTTI_ON_EVERY_BACKEND(Failures);
+
+TEST_P(Failures, ReadingASpoiledValueThrowsWithOpDeviceAndLine) {
+  const Site here;
+  const Tensor x = spoiled(here);
+  try {
+    (void)read<float>(x);
+    FAIL() << "it was read";
+  } catch (const KernelFailed& e) {
+    const std::string text = e.what();
+    EXPECT_NE(text.find("5"), std::string::npos) << text;
+    EXPECT_NE(text.find("GatherV2"), std::string::npos) << text;
+    EXPECT_NE(text.find(x.device()), std::string::npos) << text;
+    EXPECT_EQ(e.site(), here) << text;
+  }
+  EXPECT_THROW((void)item<float>(x), KernelFailed) << "it stays spoiled";
+  EXPECT_THROW(x.sync(), KernelFailed);
+  EXPECT_THROW((void)to_string(x), KernelFailed);
+  EXPECT_THROW((void)read_async<float>(x).get(), KernelFailed);
+}
+
+TEST_P(Failures, DependentsFailWithTheSameOrigin) {
+  const Site here;
+  const Tensor x = spoiled(here);
+  const Tensor dependent = exp(x * 2 + 1);
+  const Tensor on_view = sum(expand(dependent, {3, 1}));
+  for (const Tensor& each : {x, dependent, on_view}) {
+    try {
+      (void)item<float>(each);
+      ADD_FAILURE() << "it was read";
+    } catch (const AsyncError& e) {
+      EXPECT_EQ(e.site(), here);
+      EXPECT_NE(std::string(e.what()).find("GatherV2"), std::string::npos) << e.what();
+    }
+  }
+}
+
+TEST_P(Failures, TravelOverStreamsAndDevices) {
+  const Site here;
+  Tensor x = spoiled(here);
+  for (const std::string& name : all_devices()) {
+    Stream stream(name);
+    const DeviceScope on(name);
+    const StreamScope in(stream);
+    x = x + 1;
+  }
+  const Tensor copy = copy_to(x, device(1));
+  EXPECT_NE(failure_of([&] { (void)item<float>(copy); }).find("GatherV2"), std::string::npos);
+}
+
+TEST_P(Failures, IndependentWorkGoesOn) {
+  const Tensor good = full({100}, 3, DType::i32);
+  const Tensor bad = spoiled();
+  const Tensor after = good * 2;  // the same stream, later
+  const Tensor mixed = cast(after, DType::f32) + bad;
+  EXPECT_EQ(item<std::int64_t>(sum(after)), 600);
+  EXPECT_THROW((void)read<float>(mixed), AsyncError);
+  EXPECT_EQ(item<std::int64_t>(sum(after + good)), 900);
+}
+
+TEST_P(Failures, MemoryOfASpoiledValueIsCleanForTheNextOwner) {
+  for (int i = 0; i < 20; ++i) {
+    Tensor bad = spoiled();
+    bad = bad + 1;
+    bad = {};
+    EXPECT_EQ(item<float>(constant(7.F) + 1), 8);
+  }
+}
+
+TEST_P(Failures, WhateverAKernelThrowsBecomesAReason) {
+  const Site here;
+  const auto reason = [&](std::int32_t kind) {
+    return failure_of([&] { (void)item<std::int32_t>(call_op(throws, std::vector{constant(kind)}, {}, here).at(0)); });
+  };
+  EXPECT_NE(reason(1).find("the kernel gave up"), std::string::npos) << reason(1);
+  EXPECT_NE(reason(2).find("not a std::exception"), std::string::npos) << reason(2);
+  EXPECT_NE(reason(3).find("the kernel did not like it"), std::string::npos) << reason(3);
+  EXPECT_NE(reason(1).find("TestThrows"), std::string::npos) << reason(1);
+  EXPECT_NE(reason(1).find(here.to_string()), std::string::npos) << reason(1);
+  EXPECT_EQ(item<std::int32_t>(call_op(throws, std::vector{constant(std::int32_t{0})}).at(0)), 0);
+}
+
+TEST_P(Failures, ASyncReportsTheFirstFailureOnce) {
+  const Site first;
+  const Tensor x = spoiled(first);
+  const Tensor y = spoiled();
+  try {
+    sync_devices();
+    ADD_FAILURE() << "nothing was reported";
+  } catch (const KernelFailed& e) {
+    EXPECT_EQ(e.site(), first);
+  }
+  EXPECT_NO_THROW(sync_devices());
+  EXPECT_THROW((void)item<float>(y), KernelFailed) << "the value stays spoiled all the same";
+}
+
+TEST_P(Failures, AreForgottenOnRequestButValuesStaySpoiled) {
+  const Tensor x = spoiled();
+  EXPECT_THROW((void)item<float>(x), KernelFailed);
+  clear_errors();
+  EXPECT_NO_THROW(synchronize(device(0)));
+  EXPECT_THROW((void)item<float>(x), KernelFailed);
+}
+
+TEST_P(Failures, ASpoiledVariableRecoversWhenItIsOverwritten) {
+  Variable v(zeros({1}));
+  v.assign_add(spoiled());
+  EXPECT_THROW((void)read<float>(v.value()), AsyncError);
+  v.assign_add(1);
+  EXPECT_THROW((void)read<float>(v.value()), AsyncError) << "still depends on the spoiled value";
+  v.assign(constant({4.F}));
+  EXPECT_EQ(item<float>(v.value()), 4);
+  v.assign_add(1);
+  EXPECT_EQ(item<float>(v.value()), 5);
+}
+
+TEST_P(Failures, TryReadThrowsThemToo) {
+  const Tensor x = spoiled();
+  const auto outcome = failure_of([&] {
+    while (!try_read<float>(x)) {
+      try {
+        sync_devices();  // the stepped scheduler runs nothing before the host waits
+      } catch (const AsyncError&) {
+      }
+    }
+  });
+  EXPECT_NE(outcome.find("GatherV2"), std::string::npos) << outcome;
+}
+
+TEST_P(Failures, CancelledWorkResolvesAndSaysSo) {
+  Stream stream(device(0));
+  std::vector<Tensor> values;
+  {
+    const StreamScope in(stream);
+    Tensor heavy = ones({128, 128});
+    for (int i = 0; i < 30; ++i) values.push_back(heavy = matmul(heavy, heavy) * 0.0);
+  }
+  const Tensor dependent = sum(values.back());
+  stream.cancel();
+  for (const Tensor& value : values) {
+    try {
+      (void)read<float>(value);
+    } catch (const Cancelled& e) {
+      EXPECT_NE(std::string(e.what()).find("cancelled"), std::string::npos) << e.what();
+    }
+  }
+  try {
+    (void)item<float>(dependent);
+  } catch (const Cancelled&) {  // or it was computed before the cancel came
+  }
+  EXPECT_TRUE(stream.is_idle());
+  const StreamScope in(stream);
+  EXPECT_EQ(item<float>(sum(ones({10}))), 10) << "the stream goes on";
+}
+
+TEST_P(Failures, InARandomProgramSpoilExactlyWhatDependsOnThem) {
+  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    std::uint64_t state = seed * 0x9E3779B97F4A7C15ULL;
+    const auto below = [&](std::uint64_t n) { return (state = state * 6364136223846793005ULL + 1442695040888963407ULL, (state >> 33U) % n); };
+    struct Node {
+      Tensor tensor;
+      bool is_spoiled;
+      float value;
+    };
+    std::vector<Node> nodes{{constant({1.F}), false, 1}, {spoiled(), true, 0}};
+    std::vector<Stream> streams;
+    for (const std::string& name : all_devices()) {
+      for (int i = 0; i < 2; ++i) streams.emplace_back(name);
+    }
+    for (int step = 0; step < 60; ++step) {
+      const Stream& stream = streams[below(streams.size())];
+      const DeviceScope on(stream.device());
+      const StreamScope in(stream);
+      const Node& a = nodes[below(nodes.size())];
+      const Node& b = nodes[below(nodes.size())];
+      if (below(6) == 0) {
+        nodes.push_back({full({1}, step, DType::f32), false, static_cast<float>(step)});
+      } else {
+        nodes.push_back({add(a.tensor, b.tensor) * 0.5, a.is_spoiled || b.is_spoiled, (a.value + b.value) * 0.5F});
+      }
+    }
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      if (nodes[i].is_spoiled) {
+        EXPECT_THROW((void)item<float>(nodes[i].tensor), KernelFailed) << i;
+      } else {
+        EXPECT_EQ(item<float>(nodes[i].tensor), nodes[i].value) << i;
+      }
+    }
+  }
+}
+
+}  // namespace tutti::conformance

@@ -1,0 +1,26 @@
+#include "kernels/operands.h"
+#include "tutti/kernels/cpu/instruction_set.h"
+
+namespace tutti::testing {
+
+// Each in a process of its own: the rows are chosen once.
+class InstructionSet : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(InstructionSet, GivesTheSameResultsAsThePlainLoops) {
+  if (!kernels::use_instruction_set(GetParam())) GTEST_SKIP() << "this machine has no " << GetParam();
+  EXPECT_EQ(kernels::instruction_set(), GetParam());
+  for (std::uint64_t seed = 1000; seed < 1015 && !HasFailure(); ++seed) {
+    check_elementwise(seed);
+    check_sums(seed);
+    check_products(seed);
+    check_indexing(seed);
+  }
+  check_casts(1000);
+  check_exp_sweep();
+  check_random_numbers();
+}
+
+INSTANTIATE_TEST_SUITE_P(Every, InstructionSet, ::testing::Values("AVX3", "AVX2", "SSE4", "SCALAR"),
+                         [](const auto& set) { return std::string(set.param); });
+
+}  // namespace tutti::testing

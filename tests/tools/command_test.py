@@ -1,0 +1,171 @@
+#!/usr/bin/env python3
+"""The tutti command from outside. usage: command_test.py COMMAND VERSION"""
+
+import json
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import unittest
+
+COMMAND, VERSION = sys.argv.pop(1), sys.argv.pop(1)
+CALLERS = ("TUTTI_", "CUDA_VISIBLE_DEVICES", "TF_FORCE_GPU_ALLOW_GROWTH")
+
+
+def environment(**settings):
+    return {k: v for k, v in os.environ.items() if not k.startswith(CALLERS)} | settings
+
+
+def tutti(*words, cwd=None, **settings):
+    return subprocess.run([COMMAND, *words], env=environment(**settings), cwd=cwd, text=True, capture_output=True, timeout=120)
+
+
+class Usage(unittest.TestCase):
+    def test_help_names_every_command_within_80_columns(self):
+        for words in (["--help"], ["devices", "--help"], ["demo", "--help"], []):
+            done = tutti(*words)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertLessEqual(max(map(len, done.stdout.splitlines())), 80, done.stdout)
+        for name in ("devices", "demo", "--version"):
+            self.assertIn(name, tutti("--help").stdout)
+        for name in ("--trace", "--gpus", "--steps"):
+            self.assertIn(name, tutti("demo", "--help").stdout)
+
+    def test_version_is_the_projects(self):
+        self.assertEqual(tutti("--version").stdout, f"tutti {VERSION}\n")
+
+    def assert_refused(self, words, text):
+        done = tutti(*words)
+        self.assertEqual((done.returncode, done.stdout), (2, ""), words)
+        self.assertTrue(done.stderr.startswith("tutti: error: "), done.stderr)
+        self.assertIn(text, done.stderr)
+
+    def test_an_unknown_command_gets_the_nearest_one(self):
+        self.assert_refused(["devcies"], "unknown command 'devcies'; did you mean 'devices'?")
+        self.assert_refused(["dem"], "did you mean 'demo'?")
+        self.assert_refused(["xylophone"], "unknown command 'xylophone'\n")
+        self.assert_refused(["\x1b[31m"], "\\x1b")
+
+    def test_an_unknown_option_gets_the_nearest_one(self):
+        self.assert_refused(["devices", "--jsno"], "unknown option '--jsno'; did you mean '--json'?")
+        self.assert_refused(["demo", "--step", "3"], "did you mean '--steps'?")
+        self.assert_refused(["demo", "--step=3"], "did you mean '--steps'?")
+        self.assert_refused(["--verison"], "did you mean '--version'?")
+
+    def test_bad_values_are_refused(self):
+        for words in (["demo", "--steps", "0"], ["demo", "--steps", "many"], ["demo", "--gpus", "65"], ["demo", "--gpus"], ["devices", "GPU:0"]):
+            self.assert_refused(words, "tutti: error: ")
+
+
+class Devices(unittest.TestCase):
+    def test_text_fits_80_columns_and_names_all(self):
+        done = tutti("devices", TUTTI_SIM_GPUS="2", TUTTI_SIM_MEMORY="3GiB")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertLessEqual(max(map(len, done.stdout.splitlines())), 80, done.stdout)
+        for text in ("CPU:0", "GPU:1   Simulated GPU", "sim", "3 GiB", "/device:GPU:1", "/device:CPU:0", "memory limit"):
+            self.assertIn(text, done.stdout)
+
+    def test_without_a_gpu_it_says_how_to_simulate_one(self):
+        if not any(device["type"] == "GPU" for device in json.loads(tutti("devices", "--json").stdout)["physical"]):
+            self.assertIn("TUTTI_SIM_GPUS", tutti("devices").stdout)
+
+    def test_json_holds_every_documented_field(self):
+        done = tutti("devices", "--json", TUTTI_SIM_GPUS="2", TUTTI_SIM_MEMORY="3GiB")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        found = json.loads(done.stdout)
+        self.assertEqual(list(found), ["tutti", "physical", "logical"])
+        self.assertEqual(found["tutti"], VERSION)
+        simulated = [device for device in found["physical"] if device["backend"] == "sim"]
+        self.assertEqual(len(simulated), 2)
+        for each in found["physical"]:
+            self.assertEqual(
+                list(each), ["name", "type", "index", "device_name", "backend", "memory_bytes", "compute_capability", "visible"]
+            )
+        last = simulated[-1]
+        self.assertEqual(
+            (last["type"], last["device_name"], last["memory_bytes"], last["compute_capability"], last["visible"]),
+            ("GPU", "Simulated GPU", 3 << 30, None, True),
+        )
+        for each in found["logical"]:
+            self.assertEqual(list(each), ["name", "full_name", "type", "index", "physical", "memory_limit_bytes"])
+            self.assertEqual(each["name"], f"/device:{each['type']}:{each['index']}")
+            self.assertEqual(each["full_name"], "/job:localhost/replica:0/task:0" + each["name"])
+            self.assertIn(each["physical"], [device["name"] for device in found["physical"]])
+            self.assertGreater(each["memory_limit_bytes"], 0)
+        self.assertEqual(len(found["logical"]), len(found["physical"]))
+
+
+class Demo(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def test_shows_the_guides_steps_and_writes_a_trace(self):
+        done = tutti("demo", "--steps", "100", cwd=self.folder)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        lines = done.stdout.splitlines()
+        self.assertLessEqual(max(map(len, lines)), 80, done.stdout)
+        self.assertLessEqual(len(lines), 75, done.stdout)
+        for text in (
+            "Executing op MatMul in device /job:localhost/replica:0/task:0/device:GPU:0\ntutti.Tensor(\n[[22. 28.]\n [49. 64.]]",
+            "Copying 24 bytes from /device:CPU:0 to /device:GPU:0 (input #0 of MatMul)",
+            "Virtual devices cannot be modified after being initialized",
+            "unknown device",
+            "soft placement",
+            "Executing op AddN in device /device:CPU:0",
+            "one sync at the end",
+            "a sync in every step",
+            "ui.perfetto.dev",
+        ):
+            self.assertIn(text, done.stdout)
+        # The ledger: one row for the loop that waits every time, one for the sync at the end of the other.
+        calls = sorted(int(row) for row in re.findall(r"tensor sync +(\d+) +\d+ ", done.stdout))
+        self.assertEqual(calls, [1, 100])
+
+        self.check_trace(self.folder / "tutti-demo.json")
+
+    def check_trace(self, path):
+        events = json.loads(path.read_text())["traceEvents"]
+        processes = {e["pid"]: e["args"]["name"] for e in events if e["name"] == "process_name"}
+        lanes = {(e["pid"], e["tid"]): e["args"]["name"] for e in events if e["name"] == "thread_name"}
+        busy = {(e["pid"], e["tid"]) for e in events if e["ph"] == "X"}
+        self.assertLessEqual(busy, set(lanes), "work outside of every named lane")
+        used = {processes[pid]: set() for pid in processes}
+        for pid, tid in busy:
+            used[processes[pid]].add(lanes[pid, tid])
+        self.assertIn("main", used["host"])
+        # Two streams of the same GPU are two lanes.
+        self.assertLessEqual({"GPU:0 stream 0", "GPU:0 stream 1"}, used["devices"])
+        self.assertEqual(len(set(lanes)), len([e for e in events if e["name"] == "thread_name"]))
+
+    def test_options_are_obeyed(self):
+        done = tutti("demo", "--steps", "10", "--gpus", "1", "--trace", "elsewhere.json", cwd=self.folder)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual([path.name for path in self.folder.iterdir()], ["elsewhere.json"])
+        if "There is no GPU here" in done.stdout:
+            self.assertIn("1 Physical GPU", done.stdout)
+        self.assertIn("10 steps of", done.stdout)
+        self.check_trace(self.folder / "elsewhere.json")
+
+    def test_an_error_is_one_line_and_exit_status_1(self):
+        done = tutti("demo", "--steps", "10", "--trace", "no/such/folder/trace.json", cwd=self.folder)
+        self.assertEqual(done.returncode, 1)
+        self.assertRegex(done.stderr, r"\Atutti: error: .*no/such/folder/trace\.json.*\n\Z")
+
+    def test_interrupt_ends_it(self):
+        running = subprocess.Popen(
+            [COMMAND, "demo", "--steps", "1000000"], env=environment(), cwd=self.folder, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        )
+        self.addCleanup(running.kill)
+        self.assertTrue(running.stdout.read(1))  # it is under way
+        running.send_signal(signal.SIGINT)
+        running.communicate(timeout=60)
+        self.assertEqual(running.returncode, -signal.SIGINT)
+
+
+if __name__ == "__main__":
+    unittest.main()
