@@ -23,6 +23,9 @@ function(tutti_module folder)
   add_library(tutti_${name} OBJECT ${sources})
   target_include_directories(tutti_${name} PUBLIC ${PROJECT_SOURCE_DIR}/src)
   target_link_libraries(tutti_${name} PRIVATE tutti_flags)
+  # Calls inside the library are calls inside the library: no other object may take a function's place, and the few
+  # thread-local variables are reached without a call.
+  target_compile_options(tutti_${name} PRIVATE -fno-semantic-interposition -ftls-model=initial-exec)
   foreach(used IN LISTS module_USES)
     string(REPLACE "/" "_" used ${used})
     target_link_libraries(tutti_${name} PUBLIC tutti_${used})

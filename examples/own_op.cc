@@ -40,11 +40,14 @@ void clamp_kernel(const tt::KernelCall& call, tt::KernelContext&) {
   const auto [low, high] = call.attributes->as<ClampAttributes>();
   if (std::isnan(low) || std::isnan(high)) throw tt::KernelFailed("a bound is NaN", call.site);
   const auto* x = call.in(0).as<const float>();
-  std::transform(x, x + call.in(0).count(), call.out().as<float>(), [&](float each) { return std::min(std::max(each, low), high); });
+  std::transform(x, x + call.in(0).count(), call.out().as<float>(),
+                 [&](float each) { return std::min(std::max(each, low), high); });
 }
 
 // What users call. Kernels above want dense rows, so that is what they get.
-tt::Tensor median(const tt::Tensor& x, tt::Site site = {}) { return tt::call_op("Median", {tt::contiguous(x, site)}, {}, site)[0]; }
+tt::Tensor median(const tt::Tensor& x, tt::Site site = {}) {
+  return tt::call_op("Median", {tt::contiguous(x, site)}, {}, site)[0];
+}
 
 tt::Tensor clamp(const tt::Tensor& x, float low, float high, tt::Site site = {}) {
   return tt::call_op("Clamp", {tt::contiguous(x, site)}, tt::Attributes(ClampAttributes{low, high}), site)[0];
@@ -59,7 +62,8 @@ void print_last_placement() {
 int main() {
   simulate_gpus_where_there_is_none();
   tt::register_op({.name = "Median", .infer = infer_median, .access = {tt::Access::read}}, {.cpu = median_kernel});
-  tt::register_op({.name = "Clamp", .infer = infer_clamp, .access = {tt::Access::read}}, {.cpu = clamp_kernel, .sim = clamp_kernel});
+  tt::register_op({.name = "Clamp", .infer = infer_clamp, .access = {tt::Access::read}},
+                  {.cpu = clamp_kernel, .sim = clamp_kernel});
 
   const tt::DeviceScope on("/GPU:1");
   const tt::Tensor x = tt::constant({9.f, -2.f, 4.f, 7.f, 0.5f});

@@ -38,7 +38,8 @@ void show_devices(const DemoOptions& options) {
   const auto gpus = list_physical_devices("GPU");
   if (gpus.empty()) throw InvalidState("no GPU is visible: unset CUDA_VISIBLE_DEVICES and TUTTI_VISIBLE_DEVICES", {});
   if (std::all_of(gpus.begin(), gpus.end(), is_simulated)) {
-    say(text(had_none ? "There is no GPU here: " : "", gpus.size() == 1 ? "this one is" : "these are", " simulated, with streams and memory as GPUs have them."));
+    say(text(had_none ? "There is no GPU here: " : "", gpus.size() == 1 ? "this one is" : "these are",
+             " simulated, with streams and memory as GPUs have them."));
   }
 }
 
@@ -165,7 +166,8 @@ void time_loops(unsigned steps) {
   print_time("one sync at the end", ahead.taken, steps);
   print_time("a sync in every step", waiting.taken, steps);
   std::cout << "ratio" << std::fixed << std::setprecision(1) << std::setw(26)
-            << static_cast<double>(waiting.taken) / static_cast<double>(ahead.taken) << "\nEvery time the host waited, by the ledger:\n"
+            << static_cast<double>(waiting.taken) / static_cast<double>(ahead.taken)
+            << "\nEvery time the host waited, by the ledger:\n"
             << sync_table(ledger);
 }
 

@@ -40,8 +40,8 @@ void print_text() {
   print_physical_devices();
   std::cout << "\nLogical devices\n";
   for (const LogicalRow& row : logical_rows()) {
-    std::cout << "  " << std::left << std::setw(16) << row.info.name << std::setw(14) << text("on ", short_name(row.on)) << "memory limit "
-              << human_bytes(row.info.memory_limit) << '\n';
+    std::cout << "  " << std::left << std::setw(16) << row.info.name << std::setw(14) << text("on ", short_name(row.on))
+              << "memory limit " << human_bytes(row.info.memory_limit) << '\n';
   }
   if (list_physical_devices("GPU").empty()) {
     std::cout << "\n" << paragraph("No GPU was found. Set TUTTI_SIM_GPUS=4 for four simulated ones.");

@@ -56,7 +56,7 @@ int main(int argc, char** argv) {
   CLI::App* demo = app.add_subcommand("demo", "The guide \"Use a GPU\", step by step");
   demo->add_option("--trace", options.trace, "File for the timeline")->type_name("FILE")->capture_default_str();
   const auto number = [&](const char* name, unsigned& value, unsigned most, const char* text) {
-    demo->add_option(name, value, text)->type_name("N")->check(CLI::Range(1U, most, "range"))->capture_default_str();
+    demo->add_option(name, value, text)->type_name("N")->check(CLI::Range(1U, most).description(""))->capture_default_str();
   };
   number("--gpus", options.gpus, 64, "GPUs to simulate where there is none");
   number("--steps", options.steps, 1'000'000, "Steps of the timed loops");
@@ -65,7 +65,8 @@ int main(int argc, char** argv) {
   const std::vector<std::string> words(argv + 1, argv + argc);
   try {
     if (!words.empty() && !words[0].starts_with("-") && words[0] != "devices" && words[0] != "demo") {
-      return refuse("unknown command '" + tutti::printable(words[0]) + "'", tutti::tools::nearest(words[0], {"devices", "demo"}), "tutti --help");
+      return refuse("unknown command '" + tutti::printable(words[0]) + "'", tutti::tools::nearest(words[0], {"devices", "demo"}),
+                    "tutti --help");
     }
     app.parse(argc, argv);
     if (words.empty()) std::cout << app.help();

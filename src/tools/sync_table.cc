@@ -61,11 +61,12 @@ std::string human_time(Nanoseconds time) {
 
 std::string sync_table(std::span<const SyncTotals> totals) {
   std::ostringstream out;
-  out << std::left << std::setw(site_width) << "site" << std::setw(reason_width) << "reason" << std::right << std::setw(8) << "calls"
-      << std::setw(9) << "blocked" << std::setw(12) << "time" << '\n';
+  out << std::left << std::setw(site_width) << "site" << std::setw(reason_width) << "reason" << std::right << std::setw(8)
+      << "calls" << std::setw(9) << "blocked" << std::setw(12) << "time" << '\n';
   for (const SyncTotals& row : by_line(totals)) {
-    out << std::left << std::setw(site_width) << shortened(row.site.to_string()) << std::setw(reason_width) << to_string(row.reason)
-        << std::right << std::setw(8) << row.calls << std::setw(9) << row.blocked << std::setw(12) << human_time(row.blocked_time) << '\n';
+    out << std::left << std::setw(site_width) << shortened(row.site.to_string()) << std::setw(reason_width)
+        << to_string(row.reason) << std::right << std::setw(8) << row.calls << std::setw(9) << row.blocked << std::setw(12)
+        << human_time(row.blocked_time) << '\n';
   }
   return out.str();
 }

@@ -27,6 +27,6 @@ for ending, printed in (("out", done.stdout), ("err", done.stderr)) if expected 
         path.write_text(printed) if printed else path.unlink(missing_ok=True)
         continue
     wanted = path.read_text() if path.exists() else ""
-    differences += difflib.unified_diff(wanted.splitlines(), printed.splitlines(), str(path), f"what {program} printed", lineterm="")
-print("\n".join(differences))
+    differences += difflib.unified_diff(wanted.splitlines(True), printed.splitlines(True), str(path), f"what {program} printed")
+print("".join(differences))
 sys.exit(1 if differences else 0)

@@ -285,6 +285,26 @@ TEST(Scopes, LeftOnAnotherThreadAreReportedAndHarmNobody) {
   EXPECT_EQ(ones({1}).device(), full("GPU:2"));
 }
 
+TEST(Scopes, SayWhichDeviceIsSynchronized) {
+  simulate_gpus(2);
+  const Tensor x = ones({1000});
+  for (const char* name : {"", "GPU", "GPU:0", "/job:localhost"}) {
+    const DeviceScope on(name);
+    const Tensor y = x * 2;
+    synchronize();
+    EXPECT_TRUE(y.is_ready()) << name;
+  }
+  const DeviceScope nowhere("GPU:5");
+  EXPECT_THROW(synchronize(), UnknownDevice);
+}
+
+TEST(Scopes, AnEmptyOneLeavesAVariableWhereItsValueIs) {
+  simulate_gpus(2);
+  const Tensor x = copy_to(ones({2}), "CPU:0");
+  const DeviceScope none("");
+  EXPECT_EQ(Variable(x).device(), full("CPU:0"));
+}
+
 TEST(Scopes, OfABadNameChangeNothing) {
   simulate_gpus(2);
   const DeviceScope outer("GPU:1");

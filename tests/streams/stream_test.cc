@@ -61,6 +61,29 @@ TEST(Stream, TwoStreamsDoNotWaitForEachOther) {
   EXPECT_FALSE(blocked.is_idle());
 }
 
+TEST(Stream, IsRunByAParkedWorkerWhileTheOtherIsBusy) {
+  simulate_gpus(1, {.workers = 2});
+  Stream blocked("GPU:0");
+  Stream free("GPU:0");
+  const DeviceScope on("GPU:0");
+  for (int round = 0; round < 20; ++round) {
+    Gate gate;
+    {
+      const StreamScope in(blocked);
+      gate.close("GPU:0");
+    }
+    gate.await_entered();
+    // Idle workers spin for some 20 us before they park; with a busy one beside it, the other must still be woken.
+    const Nanoseconds parked_by = now() + 30'000 * round;
+    while (now() < parked_by) {
+    }
+    const StreamScope in(free);
+    EXPECT_EQ(item<float>(ones({})), 1);
+    gate.open();
+    blocked.sync();
+  }
+}
+
 TEST(Stream, IsUsedAgainOnlyAfterItWasLetGoAndHadDrained) {
   simulate_gpus(1);
   Gate gate;

@@ -11,7 +11,7 @@ import sys
 import tempfile
 import unittest
 
-COMMAND, VERSION = sys.argv.pop(1), sys.argv.pop(1)
+COMMAND, VERSION = os.path.abspath(sys.argv.pop(1)), sys.argv.pop(1)
 CALLERS = ("TUTTI_", "CUDA_VISIBLE_DEVICES", "TF_FORCE_GPU_ALLOW_GROWTH")
 
 
@@ -56,8 +56,8 @@ class Usage(unittest.TestCase):
         self.assert_refused(["--verison"], "did you mean '--version'?")
 
     def test_bad_values_are_refused(self):
-        for words in (["demo", "--steps", "0"], ["demo", "--steps", "many"], ["demo", "--gpus", "65"], ["demo", "--gpus"], ["devices", "GPU:0"]):
-            self.assert_refused(words, "tutti: error: ")
+        for line in ("demo --steps 0", "demo --steps many", "demo --gpus 65", "demo --gpus", "devices GPU:0"):
+            self.assert_refused(line.split(), "tutti: error: ")
 
 
 class Devices(unittest.TestCase):
@@ -157,9 +157,8 @@ class Demo(unittest.TestCase):
         self.assertRegex(done.stderr, r"\Atutti: error: .*no/such/folder/trace\.json.*\n\Z")
 
     def test_interrupt_ends_it(self):
-        running = subprocess.Popen(
-            [COMMAND, "demo", "--steps", "1000000"], env=environment(), cwd=self.folder, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-        )
+        command = [COMMAND, "demo", "--steps", "1000000"]
+        running = subprocess.Popen(command, env=environment(), cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         self.addCleanup(running.kill)
         self.assertTrue(running.stdout.read(1))  # it is under way
         running.send_signal(signal.SIGINT)

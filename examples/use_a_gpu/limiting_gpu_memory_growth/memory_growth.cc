@@ -14,8 +14,8 @@ int main() {
 
   const tt::Tensor x = tt::zeros({1024});
   const tt::MemoryInfo info = tt::memory_info("GPU:0");
-  std::cout << "in use: " << info.in_use << " bytes; taken from the device: " << (info.reserved < info.limit / 2 ? "little" : "nearly all")
-            << '\n';
+  std::cout << "in use: " << info.in_use
+            << " bytes; taken from the device: " << (info.reserved < info.limit / 2 ? "little" : "nearly all") << '\n';
 
   try {
     tt::set_memory_growth(gpus.at(0), false);

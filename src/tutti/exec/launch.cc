@@ -42,7 +42,7 @@ void Launch::note(Buffer& buffer, bool is_write) {
 void Launch::add(const TensorImpl& tensor, const Shape* like, bool is_write) {
   Buffer& buffer = *tensor.buffer();
   Operand& operand = next();
-  operand.data = tensor.address() + buffer.device().memory().kernel_offset();
+  operand.data = tensor.kernel_address();
   operand.failure = &buffer.failure();
   operand.dtype = tensor.dtype();
   operand.is_immediate = false;
@@ -72,7 +72,7 @@ void Launch::output(const TensorImpl& tensor) {
 
 void Launch::scratch(Buffer& buffer) {
   Operand& operand = next();
-  operand.data = buffer.address() + buffer.device().memory().kernel_offset();
+  operand.data = buffer.kernel_address();
   operand.failure = &buffer.failure();
   operand.dtype = DType::u8;
   operand.is_immediate = false;

@@ -1,5 +1,7 @@
 #include "tutti/memory/buffer.h"
 
+#include "tutti/hal/device.h"
+
 namespace tutti {
 
 namespace {
@@ -25,6 +27,12 @@ void add_unfinished(Points& out, TimelinePoint point, StreamId except) {
 
 }  // namespace
 
+void Buffer::place_at(std::byte* address, Device& device) noexcept {
+  address_ = address;
+  kernel_address_ = address + device.memory().kernel_offset();
+  device_ = &device;
+}
+
 void Buffer::before_read(StreamId reader, Points& after) const { add_unfinished(after, written_, reader); }
 
 void Buffer::before_write(StreamId writer, Points& after) const {
@@ -39,6 +47,10 @@ void Buffer::note_read(TimelinePoint point) {
     return;
   }
   const SpinGuard guard(readers_lock_);
+  if (readers_.size() == 1 && readers_[0].stream == point.stream) [[likely]] {
+    readers_[0].value = point.value;
+    return;
+  }
   std::size_t kept = 0;
   for (const TimelinePoint& reader : readers_) {
     if (reader.stream != point.stream && !is_done(reader)) readers_[kept++] = reader;

@@ -22,6 +22,8 @@ using Points = InlineVector<TimelinePoint, 4>;
 class Buffer : public Counted {
  public:
   [[nodiscard]] std::byte* address() const noexcept { return address_; }
+  // The same memory as a kernel of its device addresses it.
+  [[nodiscard]] std::byte* kernel_address() const noexcept { return kernel_address_; }
   [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
   [[nodiscard]] Device& device() const noexcept { return *device_; }
   [[nodiscard]] Site site() const noexcept { return site_; }
@@ -54,10 +56,7 @@ class Buffer : public Counted {
     bytes_ = bytes;
     site_ = site;
   }
-  void place_at(std::byte* address, Device& device) noexcept {
-    address_ = address;
-    device_ = &device;
-  }
+  void place_at(std::byte* address, Device& device) noexcept;
   // is_idle() for whoever has the buffer to itself: takes no lock.
   [[nodiscard]] bool is_settled() const noexcept {
     if (!is_done(home_)) return false;
@@ -84,6 +83,7 @@ class Buffer : public Counted {
 
  private:
   std::byte* address_ = nullptr;
+  std::byte* kernel_address_ = nullptr;
   std::size_t bytes_ = 0;  // what was asked for
   Device* device_ = nullptr;
   Site site_;

@@ -58,7 +58,7 @@ void flatten(const typename Nested<T, Depth>::type& list, std::size_t level, Dim
 
 template <class T, std::size_t Depth>
 Tensor nested_constant(const typename Nested<T, Depth>::type& list, Site site) {
-  Dims shape;
+  Dims shape{};  // zeroed: gcc cannot see that flatten writes a size before it reads it
   std::vector<T> values;
   flatten<T, Depth>(list, 0, shape, values, site);
   while (shape.size() < Depth) shape.push_back(0);

@@ -32,7 +32,7 @@ const OpRow& assign_row = register_op({.name = "AssignVariableOp", .infer = infe
 LogicalDevice& device_for(const Tensor& initial, Site site) {
   static const OpRow& copy = find_op("_Copy");
   Runtime& instance = runtime(site);
-  if (detail::current_scope == nullptr) return instance.of(initial.impl(site).buffer()->device());
+  if (detail::current_scope == nullptr || detail::current_scope->is_automatic) return instance.of(initial.impl(site).buffer()->device());
   return place_op(instance, "VarHandleOp", copy.mask.load(std::memory_order_acquire), nullptr, site);
 }
 
@@ -44,6 +44,8 @@ Variable::Variable(const Tensor& initial, Site site) {
   state_ = std::make_unique<State>(on, fresh_copy(initial, on, site));
 }
 
+Variable::Variable(Variable&&) noexcept = default;
+Variable& Variable::operator=(Variable&&) noexcept = default;
 Variable::~Variable() = default;
 
 Variable::State& Variable::checked(Site site) const {

@@ -14,8 +14,8 @@ class Variable {
  public:
   // On the device of the value, or of the scope around the call.
   explicit Variable(const Tensor& initial, Site site = {});
-  Variable(Variable&&) noexcept = default;
-  Variable& operator=(Variable&&) noexcept = default;
+  Variable(Variable&&) noexcept;
+  Variable& operator=(Variable&&) noexcept;
   ~Variable();
 
   // Like every member: InvalidArgument for one that was moved from.

@@ -134,8 +134,8 @@ LogicalDevice& find_device(std::string_view name, Site site) {
 void shutdown(Site site) {
   Runtime* instance = runtime_if_initialised();
   require_usable(site);
+  set_lifecycle(Lifecycle::shut_down);  // first: what other threads go on to ask for is refused, not left behind
   if (instance != nullptr) instance->stop(true, site);
-  set_lifecycle(Lifecycle::shut_down);
 }
 
 unsigned set_num_threads(unsigned threads, Site site) {

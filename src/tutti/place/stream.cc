@@ -171,8 +171,12 @@ DeviceStream& current_stream(LogicalDevice& device) noexcept {
 
 void synchronize(std::string_view device, const SyncOptions& options, Site site) {
   Runtime& instance = runtime(site);
-  LogicalDevice* on = device.empty() && detail::current_scope == nullptr ? instance.devices().front() : nullptr;
-  if (on == nullptr) on = &find_device(device.empty() ? std::string_view(detail::current_scope->requested) : device, site);
+  const detail::ScopeEntry* scope = device.empty() ? detail::without_left_scopes() : nullptr;
+  LogicalDevice* on = nullptr;
+  for (LogicalDevice* each : instance.devices()) {
+    if (on == nullptr && device.empty() && (scope == nullptr || each->fits(scope->spec))) on = each;
+  }
+  if (on == nullptr) on = &find_device(scope != nullptr ? std::string_view(scope->requested) : device, site);
   const std::vector<DeviceStream*> streams = on->streams();
   sync_streams(streams, SyncReason::device_sync, options, site);
   raise_first_failure(streams);

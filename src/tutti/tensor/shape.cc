@@ -16,8 +16,6 @@ void Dims::push_back(std::int64_t value, Site site) {
   values_[size_++] = value;
 }
 
-bool operator==(const Dims& a, const Dims& b) noexcept { return std::equal(a.begin(), a.end(), b.begin(), b.end()); }
-
 std::string to_string(const Dims& dims) {
   std::string out = "(";
   for (std::size_t i = 0; i < dims.size(); ++i) {

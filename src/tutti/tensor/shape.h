@@ -30,7 +30,13 @@ class Dims {
   [[nodiscard]] const std::int64_t* begin() const noexcept { return values_.data(); }
   [[nodiscard]] const std::int64_t* end() const noexcept { return values_.data() + size_; }
   [[nodiscard]] std::span<const std::int64_t> view() const noexcept { return {values_.data(), size_}; }
-  friend bool operator==(const Dims& a, const Dims& b) noexcept;
+  friend bool operator==(const Dims& a, const Dims& b) noexcept {
+    if (a.size_ != b.size_) return false;
+    for (std::size_t i = 0; i < a.size_; ++i) {
+      if (a.values_[i] != b.values_[i]) return false;
+    }
+    return true;
+  }
 
  private:
   std::array<std::int64_t, most_axes> values_;

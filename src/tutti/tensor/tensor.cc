@@ -14,7 +14,7 @@ void Tensor::raise_undefined(Site site) {
   throw InvalidArgument("a tensor that was never given a value (or was moved from) was used; assign the result of an op to it first", site);
 }
 
-bool Tensor::is_contiguous(Site site) const { return strides(site) == dense_strides(shape()) || size() <= 1; }
+bool Tensor::is_contiguous(Site site) const { return strides(site) == dense_strides(shape(site)) || size(site) <= 1; }
 
 const std::string& Tensor::device(Site site) const { return checked(site).buffer()->device().name(); }
 

@@ -29,12 +29,15 @@ class TensorImpl final : public Counted {
   [[nodiscard]] const Dims& strides() const noexcept { return strides_; }
   [[nodiscard]] std::int64_t offset() const noexcept { return offset_; }  // in elements
   [[nodiscard]] DType dtype() const noexcept { return dtype_; }
-  [[nodiscard]] std::byte* address() const noexcept { return buffer_->address() + offset_ * static_cast<std::int64_t>(size_of(dtype_)); }
+  [[nodiscard]] std::byte* address() const noexcept { return buffer_->address() + offset_bytes(); }
+  [[nodiscard]] std::byte* kernel_address() const noexcept { return buffer_->kernel_address() + offset_bytes(); }
 
   void release() noexcept { FreeList<TensorImpl>::destroy(this); }
 
  private:
   friend struct Mirrors;
+  [[nodiscard]] std::int64_t offset_bytes() const noexcept { return offset_ * static_cast<std::int64_t>(size_of(dtype_)); }
+
   Ref<Buffer> buffer_;
   Shape shape_;
   Dims strides_;

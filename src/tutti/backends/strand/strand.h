@@ -4,6 +4,7 @@
 #include <array>
 #include <atomic>
 #include <memory>
+#include <new>
 #include <span>
 #include <vector>
 
@@ -47,21 +48,28 @@ class Strand final : public DeviceStream {
 
  private:
   static constexpr std::size_t inline_after = 4;
-  struct Slot {
+  // What every piece of work needs comes first, in one cache line; what few need comes last.
+  struct alignas(64) Slot {
     const WorkKind* kind;
     const char* name;
     Site site;
     Nanoseconds submitted_at;
     std::uint64_t traffic_bytes;
+    std::vector<TimelinePoint>* more_after;  // all it comes after, when they do not fit below
     std::uint32_t after_count;
     bool is_copy;
+    alignas(64) std::array<std::byte, most_payload_bytes> payload;
     std::array<TimelinePoint, inline_after> after;
-    std::vector<TimelinePoint>* more_after;  // all of them, when they do not fit above
-    alignas(16) std::array<std::byte, most_payload_bytes> payload;
+  };
+  struct FreeSlots {
+    void operator()(std::byte* slots) const noexcept { ::operator delete(slots, std::align_val_t{alignof(Slot)}); }
   };
   [[nodiscard]] Slot& slot(std::uint64_t value) const noexcept {
     return *reinterpret_cast<Slot*>(slots_.get() + (value & mask_) * sizeof(Slot));
   }
+  // Asks for the first lines of a slot ahead of their use: they are in the other side's cache.
+  template <bool ForWriting>
+  void fetch_ahead(std::uint64_t value) const noexcept;
   [[nodiscard]] static std::span<const TimelinePoint> after_of(const Slot& work) noexcept;
   void run(Slot& work, std::uint64_t value);
 
@@ -69,7 +77,7 @@ class Strand final : public DeviceStream {
   FaultHook* faults_;
   std::uint64_t mask_;
   // Raw memory, touched slot by slot: a stream that is hardly used takes hardly any.
-  std::unique_ptr<std::byte[]> slots_;
+  std::unique_ptr<std::byte[], FreeSlots> slots_;
   std::atomic<std::uint64_t> cancelled_up_to_{0};
   std::atomic<std::uint64_t> running_{0};
   std::uint64_t seen_submitted_ = 0;  // of the thread that runs it: what it knows to be there

@@ -3,6 +3,7 @@
 #include <immintrin.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "tutti/backends/strand/host_waiter.h"
 #include "tutti/backends/strand/strand.h"
@@ -68,7 +69,11 @@ Strand* WorkerPool::ReadyList::take() noexcept {
 
 void WorkerPool::make_ready(Strand& strand) noexcept {
   {
-    const std::lock_guard lock(mutex_);
+    std::unique_lock lock(mutex_);
+    if (stopped_) [[unlikely]] {
+      lock.unlock();
+      return resolve(strand);
+    }
     ready_.add(strand);
     ready_count_.fetch_add(1, std::memory_order_seq_cst);
   }
@@ -79,6 +84,20 @@ void WorkerPool::make_ready(Strand& strand) noexcept {
 void WorkerPool::wake_for_ready() noexcept {
   const bool too_few = ready_count_.load(std::memory_order_seq_cst) > searching_.load(std::memory_order_seq_cst);
   if (too_few && parked_.load(std::memory_order_relaxed) > 0) wake_.notify_one();
+}
+
+void WorkerPool::resolve(Strand& strand) noexcept {
+  do {
+    strand.cancel();
+    while (strand.has_work()) {
+      if (strand.can_run()) {
+        (void)strand.run_one();
+      } else {
+        std::this_thread::yield();  // whoever submitted what it comes after is doing the same
+      }
+    }
+    strand.claimed.store(false, std::memory_order_seq_cst);
+  } while (strand.has_work() && !strand.claimed.exchange(true, std::memory_order_seq_cst));
 }
 
 WorkerPool::Team* WorkerPool::join_team() noexcept {
@@ -188,6 +207,13 @@ void WorkerPool::stop() noexcept {
   }
   wake_.notify_all();
   for (std::thread& thread : threads_) thread.join();
+  ReadyList left;
+  {
+    const std::lock_guard lock(mutex_);
+    stopped_ = true;
+    left = std::exchange(ready_, {});
+  }
+  while (Strand* strand = left.take()) resolve(*strand);
 }
 
 std::size_t WorkerPool::limit_width(std::size_t width) noexcept {

@@ -57,6 +57,8 @@ class WorkerPool final : public StrandDriver, private Parallel {
   void make_ready(Strand& strand) noexcept;
   // Wakes a parked worker if more is ready than there are workers looking for it.
   void wake_for_ready() noexcept;
+  // For work that came after the workers left: the thread that finds it cancels it, so that its points resolve.
+  static void resolve(Strand& strand) noexcept;
   Team* join_team() noexcept;
   void close(Team& team) noexcept;
   void drive(Strand& strand) noexcept;
@@ -73,6 +75,7 @@ class WorkerPool final : public StrandDriver, private Parallel {
   std::condition_variable wake_;
   std::condition_variable team_done_;
   ReadyList ready_;
+  bool stopped_ = false;  // the workers are gone
   Team* teams_ = nullptr;
   std::vector<std::thread> threads_;
   std::vector<Strand*> strands_;

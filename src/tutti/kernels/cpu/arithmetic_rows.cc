@@ -26,16 +26,16 @@ template <class T>
 void fill(ArithmeticRows& rows) {
   using W = typename Wrapping<T>::Type;  // the same bits come out, and overflow is defined
   const auto i = static_cast<std::size_t>(dtype_of<T>);
-  rows.add[i] = binary<Add, W>();
-  rows.multiply[i] = binary<Multiply, W>();
-  rows.relu[i] = unary<Relu, T>();
-  if constexpr (std::is_floating_point_v<T>) rows.exp[i] = unary<Exp, T>();
+  rows.add[i] = binary<Add, Tag<W>>();
+  rows.multiply[i] = binary<Multiply, Tag<W>>();
+  rows.relu[i] = unary<Relu, Tag<T>>();
+  if constexpr (std::is_floating_point_v<T>) rows.exp[i] = unary<Exp, WideTag<T>>();
 }
 
 ArithmeticRows make_arithmetic_rows() {
   ArithmeticRows rows;
-  rows.add[static_cast<std::size_t>(DType::boolean)] = binary<Either, std::uint8_t>();
-  rows.multiply[static_cast<std::size_t>(DType::boolean)] = binary<Both, std::uint8_t>();
+  rows.add[static_cast<std::size_t>(DType::boolean)] = binary<Either, Tag<std::uint8_t>>();
+  rows.multiply[static_cast<std::size_t>(DType::boolean)] = binary<Both, Tag<std::uint8_t>>();
   fill<std::uint8_t>(rows);
   fill<std::int8_t>(rows);
   fill<std::int16_t>(rows);
@@ -54,7 +54,7 @@ struct Same {
 };
 
 std::array<RowPair, 4> make_copy_rows() {
-  return {{unary<Same, std::uint8_t>(), unary<Same, std::uint16_t>(), unary<Same, std::uint32_t>(), unary<Same, std::uint64_t>()}};
+  return {{unary<Same, Tag<std::uint8_t>>(), unary<Same, Tag<std::uint16_t>>(), unary<Same, Tag<std::uint32_t>>(), unary<Same, Tag<std::uint64_t>>()}};
 }
 
 }  // namespace tutti::kernels::HWY_NAMESPACE

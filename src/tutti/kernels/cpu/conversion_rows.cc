@@ -92,6 +92,22 @@ void widen_row(const void* const* inputs, unsigned singles, void* out, std::size
   for (; i < count; ++i) output[i] = static_cast<float>(input[i]);
 }
 
+// To nearest, ties to even; a NaN stays a NaN, quiet. The same bits as the scalar bf16(float).
+HWY_INLINE void narrow_vector(const float* input, bf16* output) {
+  const hn::ScalableTag<std::uint32_t> wide;
+  const hn::RebindToSigned<hn::ScalableTag<std::uint32_t>> as_signed;
+  const hn::Rebind<std::uint16_t, hn::ScalableTag<std::uint32_t>> half;
+  const auto value = hn::LoadU(hn::ScalableTag<float>(), input);
+  const auto bits = hn::BitCast(wide, value);
+  const auto upper = hn::ShiftRight<16>(bits);
+  const auto odd = hn::And(upper, hn::Set(wide, 1));
+  const auto rounded = hn::ShiftRight<16>(hn::Add(bits, hn::Add(odd, hn::Set(wide, 0x7fff))));
+  const auto quiet = hn::Or(upper, hn::Set(wide, 0x40));
+  const auto is_nan = hn::RebindMask(wide, hn::Ne(value, value));
+  hn::StoreU(hn::DemoteTo(half, hn::BitCast(as_signed, hn::IfThenElse(is_nan, quiet, rounded))), half,
+             reinterpret_cast<std::uint16_t*>(output));
+}
+
 template <class Half>
 void narrow_row(const void* const* inputs, unsigned singles, void* out, std::size_t count) {
   const auto* input = static_cast<const float*>(inputs[0]);
@@ -110,6 +126,10 @@ void narrow_row(const void* const* inputs, unsigned singles, void* out, std::siz
     }
   }
 #endif
+  if constexpr (std::is_same_v<Half, bf16>) {
+    const std::size_t lanes = hn::Lanes(hn::ScalableTag<float>());
+    for (; i + lanes <= count; i += lanes) narrow_vector(input + i, output + i);
+  }
   for (; i < count; ++i) output[i] = Half(input[i]);
 }
 

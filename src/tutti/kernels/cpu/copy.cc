@@ -98,7 +98,7 @@ void copy(const KernelCall& call, KernelContext& context) {
   if (to.is_dense() && (from.is_dense() || is_fill != 0)) {
     if (to.data() == from.data() && is_fill == 0) return;
     const RowPair& rows = copy_rows()[static_cast<std::size_t>(std::countr_zero(to.element_size()))];
-    const Row row = pays_to_stream(to.count() * size) ? rows.streaming : rows.plain;
+    const Row row = pays_to_stream(to.count() * size * (is_fill != 0 ? 1 : 2)) ? rows.streaming : rows.plain;
     for_each_range(context.parallel, to.count(), [&](std::int64_t begin, std::int64_t end) {
       const void* source = from.data() + (is_fill != 0 ? 0 : begin * size);
       row(&source, is_fill, to.data() + begin * size, static_cast<std::size_t>(end - begin));

@@ -1,7 +1,5 @@
 #include "tutti/kernels/cpu/elementwise.h"
 
-#include <unistd.h>
-
 #include <string>
 
 #include "tutti/base/error.h"
@@ -18,17 +16,22 @@ void run_in_ranges(const KernelCall& call, KernelContext& context, const Element
   bool direct = writer.layout().is_dense() && !writer.converts();
   bool in_place = false;
   unsigned singles = 0;
+  const std::int64_t count = writer.layout().count();
+  const auto out_size = static_cast<std::int64_t>(writer.layout().element_size());
+  std::int64_t touched = count * out_size;
   for (std::size_t i = 0; i < n_inputs; ++i) {
     readers[i] = Reader(call.in(i), op.widen, sizeof(float));
     const Layout& layout = readers[i].layout();
-    if (layout.is_single()) singles |= 1U << i;
+    if (layout.is_single()) {
+      singles |= 1U << i;
+    } else {
+      touched += count * static_cast<std::int64_t>(layout.element_size());
+    }
     direct = direct && (layout.is_single() || layout.is_dense()) && !readers[i].converts();
     in_place = in_place || layout.data() == out.data;
   }
-  const std::int64_t count = writer.layout().count();
-  const auto out_size = static_cast<std::int64_t>(writer.layout().element_size());
   if (direct) {
-    const Row row = !in_place && pays_to_stream(count * out_size) && op.row.streaming != nullptr ? op.row.streaming : op.row.plain;
+    const Row row = !in_place && pays_to_stream(touched) && op.row.streaming != nullptr ? op.row.streaming : op.row.plain;
     for_each_range(context.parallel, count, [&](std::int64_t begin, std::int64_t end) {
       std::array<const void*, 3> inputs;
       for (std::size_t i = 0; i < n_inputs; ++i) {
@@ -69,14 +72,6 @@ std::array<Elementwise, dtype_count> elementwise_by_dtype(const std::array<RowPa
 
 void refuse_dtype(const char* op, DType dtype, Site site) {
   throw KernelFailed(std::string(op) + " has no CPU kernel for " + std::string(to_string(dtype)) + "; cast the input first", site);
-}
-
-bool pays_to_stream(std::int64_t bytes) noexcept {
-  static const std::int64_t limit = [] {
-    const long cache = sysconf(_SC_LEVEL3_CACHE_SIZE);
-    return std::max<std::int64_t>(cache, 8 << 20);
-  }();
-  return bytes >= limit;
 }
 
 namespace {

@@ -11,13 +11,13 @@ namespace tutti::kernels::HWY_NAMESPACE {
 
 // The condition bytes that belong to one vector of T, as a mask over it.
 template <class T>
-HWY_INLINE hn::Mask<hn::ScalableTag<T>> condition_mask(const std::uint8_t* condition) {
-  const hn::ScalableTag<T> d;
-  const auto bytes = hn::LoadU(hn::Rebind<std::uint8_t, hn::ScalableTag<T>>(), condition);
+HWY_INLINE hn::Mask<Tag<T>> condition_mask(const std::uint8_t* condition) {
+  const Tag<T> d;
+  const auto bytes = hn::LoadU(hn::Rebind<std::uint8_t, Tag<T>>(), condition);
   if constexpr (sizeof(T) == 1) {
     return hn::Ne(bytes, hn::Zero(d));
   } else if constexpr (sizeof(T) == 8) {
-    const auto words = hn::PromoteTo(hn::Rebind<std::uint32_t, hn::ScalableTag<T>>(), bytes);
+    const auto words = hn::PromoteTo(hn::Rebind<std::uint32_t, Tag<T>>(), bytes);
     return hn::Ne(hn::PromoteTo(d, words), hn::Zero(d));
   } else {
     return hn::Ne(hn::PromoteTo(d, bytes), hn::Zero(d));
@@ -26,7 +26,7 @@ HWY_INLINE hn::Mask<hn::ScalableTag<T>> condition_mask(const std::uint8_t* condi
 
 template <class T, bool streaming>
 void select_row(const void* const* inputs, unsigned singles, void* out, std::size_t count) {
-  const hn::ScalableTag<T> d;
+  const Tag<T> d;
   const std::size_t lanes = hn::Lanes(d);
   T* output = static_cast<T*>(out);
   const auto* condition = static_cast<const std::uint8_t*>(inputs[0]);
@@ -36,12 +36,12 @@ void select_row(const void* const* inputs, unsigned singles, void* out, std::siz
     std::memset(same, *condition, sizeof(same));
     condition = same;
   }
-  Repeated<T> repeated[2];
-  Source<T> a(inputs[1], (singles & 2U) != 0, repeated[0]);
-  Source<T> b(inputs[2], (singles & 4U) != 0, repeated[1]);
+  Repeated<Tag<T>> repeated[2];
+  Source<Tag<T>> a(inputs[1], (singles & 2U) != 0, repeated[0]);
+  Source<Tag<T>> b(inputs[2], (singles & 4U) != 0, repeated[1]);
   std::size_t i = 0;
   if constexpr (streaming) {
-    i = before_aligned(output, count);
+    i = before_aligned(d, output, count);
     for (std::size_t j = 0; j < i; ++j) {
       output[j] = condition[one_condition ? 0 : j] != 0 ? a.position[a.step == 0 ? 0 : j] : b.position[b.step == 0 ? 0 : j];
     }

@@ -14,8 +14,8 @@ template <class T>
 using Adding = std::conditional_t<std::is_integral_v<T>, std::uint64_t, T>;
 
 template <class T>
-HWY_INLINE T sum_of_lanes(hn::Vec<hn::ScalableTag<T>> v) {
-  const hn::ScalableTag<T> d;
+HWY_INLINE T sum_of_lanes(hn::Vec<Tag<T>> v) {
+  const Tag<T> d;
   HWY_ALIGN T lanes[hn::MaxLanes(d)];
   hn::Store(v, d, lanes);
   for (std::size_t half = hn::Lanes(d) / 2; half > 0; half /= 2) {
@@ -27,7 +27,7 @@ HWY_INLINE T sum_of_lanes(hn::Vec<hn::ScalableTag<T>> v) {
 // Eight running sums, joined in pairs.
 template <class T>
 T sum_block(const T* elements, std::size_t count) {
-  const hn::ScalableTag<T> d;
+  const Tag<T> d;
   const std::size_t lanes = hn::Lanes(d);
   auto s0 = hn::Zero(d), s1 = s0, s2 = s0, s3 = s0, s4 = s0, s5 = s0, s6 = s0, s7 = s0;
   std::size_t i = 0;
@@ -43,7 +43,7 @@ T sum_block(const T* elements, std::size_t count) {
   }
   for (; i + lanes <= count; i += lanes) s0 = hn::Add(s0, hn::LoadU(d, elements + i));
   if (i < count) {
-    const Source<T> rest(elements + i);
+    const Source<Tag<T>> rest(elements + i);
     s1 = hn::Add(s1, rest.load(count - i));
   }
   const auto low = hn::Add(hn::Add(s0, s1), hn::Add(s2, s3));
@@ -52,14 +52,14 @@ T sum_block(const T* elements, std::size_t count) {
 }
 
 template <class T>
-HWY_INLINE hn::Vec<hn::ScalableTag<Adding<T>>> load(const T* elements) {
-  return hn::LoadU(hn::ScalableTag<Adding<T>>(), reinterpret_cast<const Adding<T>*>(elements));
+HWY_INLINE hn::Vec<Tag<Adding<T>>> load(const T* elements) {
+  return hn::LoadU(Tag<Adding<T>>(), reinterpret_cast<const Adding<T>*>(elements));
 }
 
 template <class T>
 void add_rows(const T* const* rows, std::size_t n, T* output, std::size_t count) {
   using U = Adding<T>;
-  const hn::ScalableTag<U> d;
+  const Tag<U> d;
   const std::size_t lanes = hn::Lanes(d);
   std::size_t i = 0;
   if (n == 8) {
@@ -78,9 +78,9 @@ void add_rows(const T* const* rows, std::size_t n, T* output, std::size_t count)
     }
   }
   if (i < count) {
-    auto sum = Source<U>(rows[0] + i).load(count - i);
-    for (std::size_t r = 1; r < n; ++r) sum = hn::Add(sum, Source<U>(rows[r] + i).load(count - i));
-    store<U>(sum, reinterpret_cast<U*>(output + i), count - i);
+    auto sum = Source<Tag<U>>(rows[0] + i).load(count - i);
+    for (std::size_t r = 1; r < n; ++r) sum = hn::Add(sum, Source<Tag<U>>(rows[r] + i).load(count - i));
+    store<Tag<U>>(sum, reinterpret_cast<U*>(output + i), count - i);
   }
 }
 

@@ -23,14 +23,17 @@ class Indices {
     } else {
       copy(reader);
     }
-    std::int64_t least = 0;
-    std::int64_t most = -1;
+    // The sign bit of `wrong` ends up set if any index is above size - 1 or below -size.
+    std::uint64_t wrong = 0;
+    std::uint64_t signs = 0;
+    const auto end = static_cast<std::uint64_t>(size);
     for (std::int64_t i = 0; i < count_; ++i) {
-      least = std::min(least, data_[i]);
-      most = std::max(most, data_[i]);
+      const auto index = static_cast<std::uint64_t>(data_[i]);
+      wrong |= (end - 1 - index) | (index + end);
+      signs |= index;
     }
-    if (least < -size || most >= size) refuse(axis, size, site);
-    if (least >= 0) return;
+    if (wrong >> 63U != 0) refuse(axis, size, site);
+    if (signs >> 63U == 0) return;
     if (own_ == nullptr) copy(reader);
     for (std::int64_t i = 0; i < count_; ++i) own_[i] += own_[i] < 0 ? size : 0;
   }

@@ -1,0 +1,135 @@
+// The program's own definitions come before the C library's for every library it loads; each forwards to the next one.
+#include "door/blocking_calls.h"
+
+#include <dlfcn.h>
+#include <poll.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <sys/select.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <linux/futex.h>
+
+#include <atomic>
+#include <cstdarg>
+
+namespace {
+
+thread_local std::uint64_t calls = 0;
+thread_local bool is_watched = false;
+std::atomic<int> asleep_now{0};
+
+class Call {
+ public:
+  Call() noexcept {
+    ++calls;
+    if (is_watched) asleep_now.fetch_add(1, std::memory_order_acq_rel);
+  }
+  ~Call() {
+    if (is_watched) asleep_now.fetch_sub(1, std::memory_order_acq_rel);
+  }
+  Call(const Call&) = delete;
+  Call& operator=(const Call&) = delete;
+};
+
+template <class Function>
+Function* next(const char* name) noexcept {
+  return reinterpret_cast<Function*>(::dlsym(RTLD_NEXT, name));
+}
+
+}  // namespace
+
+namespace tutti::blocking_calls {
+std::uint64_t of_this_thread() noexcept { return calls; }
+int asleep() noexcept { return asleep_now.load(std::memory_order_acquire); }
+Watch::Watch() noexcept { is_watched = true; }
+Watch::~Watch() { is_watched = false; }
+}  // namespace tutti::blocking_calls
+
+extern "C" {
+
+int pthread_cond_wait(pthread_cond_t* condition, pthread_mutex_t* mutex) {
+  static auto* const real = next<decltype(pthread_cond_wait)>("pthread_cond_wait");
+  const Call call;
+  return real(condition, mutex);
+}
+
+int pthread_cond_timedwait(pthread_cond_t* condition, pthread_mutex_t* mutex, const timespec* until) {
+  static auto* const real = next<decltype(pthread_cond_timedwait)>("pthread_cond_timedwait");
+  const Call call;
+  return real(condition, mutex, until);
+}
+
+int pthread_cond_clockwait(pthread_cond_t* condition, pthread_mutex_t* mutex, clockid_t clock, const timespec* until) {
+  static auto* const real = next<decltype(pthread_cond_clockwait)>("pthread_cond_clockwait");
+  const Call call;
+  return real(condition, mutex, clock, until);
+}
+
+int pthread_join(pthread_t thread, void** result) {
+  static auto* const real = next<decltype(pthread_join)>("pthread_join");
+  const Call call;
+  return real(thread, result);
+}
+
+int sem_wait(sem_t* semaphore) {
+  static auto* const real = next<decltype(sem_wait)>("sem_wait");
+  const Call call;
+  return real(semaphore);
+}
+
+int nanosleep(const timespec* wanted, timespec* left) {
+  static auto* const real = next<decltype(nanosleep)>("nanosleep");
+  const Call call;
+  return real(wanted, left);
+}
+
+int clock_nanosleep(clockid_t clock, int flags, const timespec* wanted, timespec* left) {
+  static auto* const real = next<decltype(clock_nanosleep)>("clock_nanosleep");
+  const Call call;
+  return real(clock, flags, wanted, left);
+}
+
+int usleep(useconds_t wanted) {
+  static auto* const real = next<decltype(usleep)>("usleep");
+  const Call call;
+  return real(wanted);
+}
+
+unsigned sleep(unsigned wanted) {
+  static auto* const real = next<decltype(sleep)>("sleep");
+  const Call call;
+  return real(wanted);
+}
+
+int poll(pollfd* files, nfds_t count, int timeout) {
+  static auto* const real = next<decltype(poll)>("poll");
+  const Call call;
+  return real(files, count, timeout);
+}
+
+int select(int count, fd_set* in, fd_set* out, fd_set* except, timeval* timeout) {
+  static auto* const real = next<decltype(select)>("select");
+  const Call call;
+  return real(count, in, out, except, timeout);
+}
+
+// std::atomic's wait comes this way; a mutex that is contended does not, and short mutexes are exempt.
+long syscall(long number, ...) noexcept {
+  static auto* const real = next<long(long, long, long, long, long, long, long)>("syscall");
+  std::va_list arguments;
+  va_start(arguments, number);
+  long a[6];
+  for (long& each : a) each = va_arg(arguments, long);
+  va_end(arguments);
+  const long operation = a[1] & ~(FUTEX_PRIVATE_FLAG | FUTEX_CLOCK_REALTIME);
+  if (number == SYS_futex && (operation == FUTEX_WAIT || operation == FUTEX_WAIT_BITSET)) {
+    const Call call;
+    return real(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+  }
+  return real(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+}
+
+}  // extern "C"
