@@ -42,7 +42,8 @@ void expect_close(const char* what, const tt::Tensor& ours, const torch::Tensor&
   const float* other = flat.data_ptr<float>();
   for (std::size_t i = 0; i < mine.size(); ++i) {
     if (std::abs(mine[i] - other[i]) <= tolerance * (1 + std::abs(other[i]))) continue;
-    std::fprintf(stderr, "%s: element %zu is %g here and %g there\n", what, i, static_cast<double>(mine[i]), static_cast<double>(other[i]));
+    std::fprintf(stderr, "%s: element %zu is %g here and %g there\n", what, i, static_cast<double>(mine[i]),
+                 static_cast<double>(other[i]));
     std::exit(1);
   }
 }
@@ -59,7 +60,9 @@ double resident_mib() {
 std::vector<double> enqueue_samples(const tt::Tensor& a, const tt::Tensor& b) {
   std::vector<double> out;
   for (int i = 0; i < 200; ++i) {
-    { const tt::Tensor first = a + b; }  // wakes the worker
+    {
+      const tt::Tensor first = a + b;
+    }  // wakes the worker
     out.push_back(bench::sample(200, [&] { const tt::Tensor c = tt::add(a, b); }));
     tt::sync_devices();
   }
@@ -89,20 +92,25 @@ int main(int argc, char** argv) {
   const torch::NoGradGuard no_grad;
   torch::set_num_threads(static_cast<int>(std::thread::hardware_concurrency()));
   const std::uint64_t seed = std::random_device{}();
-  std::printf("seed %llu, libtorch %s with %d threads, tutti %s with %u\n", static_cast<unsigned long long>(seed), TORCH_VERSION, torch::get_num_threads(), tt::version(), tt::get_num_threads());
+  std::printf("seed %llu, libtorch %s with %d threads, tutti %s with %u\n", static_cast<unsigned long long>(seed), TORCH_VERSION,
+              torch::get_num_threads(), tt::version(), tt::get_num_threads());
   bench::Report report("spine");
   bench::Report::heading("libtorch");
 
   const Pair a = make({32, 32}, seed);
   const Pair b = make({32, 32}, seed + 1);
   expect_close("add", tt::add(a.ours, b.ours), a.theirs + b.theirs, 0);
-  report.versus("add 32x32 f32, whole call", "libtorch", 3.0, 61, 2000, [&] { const tt::Tensor c = tt::add(a.ours, b.ours); }, [&] { const torch::Tensor c = a.theirs + b.theirs; });
+  report.versus(
+      "add 32x32 f32, whole call", "libtorch", 3.0, 61, 2000, [&] { const tt::Tensor c = tt::add(a.ours, b.ours); },
+      [&] { const torch::Tensor c = a.theirs + b.theirs; });
 
   tt::DeviceMemory& memory = tt::runtime({}).cpu().memory();
   std::vector<double> pool;
   for (int i = 0; i < 61; ++i) pool.push_back(bench::sample(5000, [&] { (void)memory.allocate(4096, tt::StreamId::none, {}); }));
   report.absolute("pool allocate + free 4 KiB", 50, pool);
-  report.versus("pool allocate + free 4 KiB", "libtorch empty", 1.0, 61, 5000, [&] { (void)memory.allocate(4096, tt::StreamId::none, {}); }, [&] { (void)torch::empty({1024}); });
+  report.versus(
+      "pool allocate + free 4 KiB", "libtorch empty", 1.0, 61, 5000, [&] { (void)memory.allocate(4096, tt::StreamId::none, {}); },
+      [&] { (void)torch::empty({1024}); });
 
   const tt::Tensor our_sum = tt::sum(a.ours);
   const torch::Tensor their_sum = a.theirs.sum();
@@ -110,7 +118,9 @@ int main(int argc, char** argv) {
   volatile float sink = 0;
   for (int i = 0; i < 61; ++i) item.push_back(bench::sample(5000, [&] { sink = tt::item<float>(our_sum); }));
   report.absolute("item of a ready value", 50, item);
-  report.versus("item of a ready value", "libtorch item", 1.0, 61, 5000, [&] { sink = tt::item<float>(our_sum); }, [&] { sink = their_sum.item<float>(); });
+  report.versus(
+      "item of a ready value", "libtorch item", 1.0, 61, 5000, [&] { sink = tt::item<float>(our_sum); },
+      [&] { sink = their_sum.item<float>(); });
 
   tt::set_synchronous_execution(false);
   report.absolute("enqueue, worker awake", 200, enqueue_samples(a.ours, b.ours));
@@ -130,36 +140,50 @@ int main(int argc, char** argv) {
   const double few = drain(100000, a.ours, b.ours);
   const double many = drain(1000000, a.ours, b.ours);
   const double after = resident_mib();
-  std::printf("%-44s %12.1f   100 k: %.1f, so %.2fx; resident %.1f -> %.1f MiB\n", "1 M adds enqueued and drained, per op", many, few, many / few, before, after);
-  report.note("1M ops", {{"ns_per_op", many}, {"ns_per_op_100k", few}, {"resident_before_mib", before}, {"resident_after_mib", after}});
+  std::printf("%-44s %12.1f   100 k: %.1f, so %.2fx; resident %.1f -> %.1f MiB\n", "1 M adds enqueued and drained, per op", many,
+              few, many / few, before, after);
+  report.note("1M ops",
+              {{"ns_per_op", many}, {"ns_per_op_100k", few}, {"resident_before_mib", before}, {"resident_after_mib", after}});
   tt::set_synchronous_execution(true);
 
   const Pair m = make({1024, 1024}, seed + 2);
   const Pair n = make({1024, 1024}, seed + 3);
   expect_close("matmul", tt::matmul(m.ours, n.ours), torch::matmul(m.theirs, n.theirs), 1e-4);
-  report.versus("matmul 1024 f32", "libtorch", 0.97, 21, 3, [&] { const tt::Tensor c = tt::matmul(m.ours, n.ours); }, [&] { const torch::Tensor c = torch::matmul(m.theirs, n.theirs); });
+  report.versus(
+      "matmul 1024 f32", "libtorch", 0.97, 21, 3, [&] { const tt::Tensor c = tt::matmul(m.ours, n.ours); },
+      [&] { const torch::Tensor c = torch::matmul(m.theirs, n.theirs); });
 
   const Pair x = make({16 << 20}, seed + 4);
   const Pair y = make({16 << 20}, seed + 5);
   expect_close("add", tt::add(x.ours, y.ours), x.theirs + y.theirs, 0);
   expect_close("exp", tt::exp(x.ours), torch::exp(x.theirs), 1e-6);
   expect_close("sum", tt::sum(x.ours), x.theirs.sum(), 1e-2);
-  report.versus("add 16 Mi f32", "libtorch", 0.97, 21, 2, [&] { const tt::Tensor c = tt::add(x.ours, y.ours); }, [&] { const torch::Tensor c = x.theirs + y.theirs; });
+  report.versus(
+      "add 16 Mi f32", "libtorch", 0.97, 21, 2, [&] { const tt::Tensor c = tt::add(x.ours, y.ours); },
+      [&] { const torch::Tensor c = x.theirs + y.theirs; });
   // libtorch maps fresh pages for every large result; writing into a tensor it already has is its best case.
   torch::Tensor out = torch::empty_like(x.theirs);
-  report.versus("add 16 Mi f32, libtorch into a tensor it has", "libtorch add_out", 0.97, 21, 2, [&] { const tt::Tensor c = tt::add(x.ours, y.ours); },
-                [&] { torch::add_out(out, x.theirs, y.theirs); });
-  report.versus("exp 16 Mi f32", "libtorch", 0.97, 21, 2, [&] { const tt::Tensor c = tt::exp(x.ours); }, [&] { const torch::Tensor c = torch::exp(x.theirs); });
-  report.versus("exp 16 Mi f32, libtorch into a tensor it has", "libtorch exp_out", 0.97, 21, 2, [&] { const tt::Tensor c = tt::exp(x.ours); }, [&] { torch::exp_out(out, x.theirs); });
-  report.versus("sum 16 Mi f32", "libtorch", 0.97, 21, 4, [&] { const tt::Tensor c = tt::sum(x.ours); }, [&] { const torch::Tensor c = x.theirs.sum(); });
+  report.versus(
+      "add 16 Mi f32, libtorch into a tensor it has", "libtorch add_out", 0.97, 21, 2,
+      [&] { const tt::Tensor c = tt::add(x.ours, y.ours); }, [&] { torch::add_out(out, x.theirs, y.theirs); });
+  report.versus(
+      "exp 16 Mi f32", "libtorch", 0.97, 21, 2, [&] { const tt::Tensor c = tt::exp(x.ours); },
+      [&] { const torch::Tensor c = torch::exp(x.theirs); });
+  report.versus(
+      "exp 16 Mi f32, libtorch into a tensor it has", "libtorch exp_out", 0.97, 21, 2,
+      [&] { const tt::Tensor c = tt::exp(x.ours); }, [&] { torch::exp_out(out, x.theirs); });
+  report.versus(
+      "sum 16 Mi f32", "libtorch", 0.97, 21, 4, [&] { const tt::Tensor c = tt::sum(x.ours); },
+      [&] { const torch::Tensor c = x.theirs.sum(); });
   // A bare loop, one thread, as the compiler makes it.
   const std::vector<float> p = random_values(16 << 20, seed + 6);
   const std::vector<float> r = random_values(16 << 20, seed + 7);
   std::vector<float> q(p.size());
   tt::set_num_threads(1);
-  report.versus("add 16 Mi f32, one thread", "bare loop", 0.97, 21, 2, [&] { const tt::Tensor c = tt::add(x.ours, y.ours); },
-                [&] {
-                  for (std::size_t i = 0; i < p.size(); ++i) q[i] = p[i] + r[i];
-                });
+  report.versus(
+      "add 16 Mi f32, one thread", "bare loop", 0.97, 21, 2, [&] { const tt::Tensor c = tt::add(x.ours, y.ours); },
+      [&] {
+        for (std::size_t i = 0; i < p.size(); ++i) q[i] = p[i] + r[i];
+      });
   report.write(argc == 3 && std::strcmp(argv[1], "--json") == 0 ? argv[2] : "spine_torch.json");
 }

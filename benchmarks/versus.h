@@ -15,7 +15,9 @@ namespace bench {
 
 using Clock = std::chrono::steady_clock;
 
-inline double nanoseconds_since(Clock::time_point start) { return std::chrono::duration<double, std::nano>(Clock::now() - start).count(); }
+inline double nanoseconds_since(Clock::time_point start) {
+  return std::chrono::duration<double, std::nano>(Clock::now() - start).count();
+}
 
 struct Summary {
   double median = 0;
@@ -25,7 +27,9 @@ struct Summary {
 
 inline Summary summarise(std::vector<double> samples) {
   std::sort(samples.begin(), samples.end());
-  const auto at = [&](double share) { return samples[static_cast<std::size_t>(share * static_cast<double>(samples.size() - 1))]; };
+  const auto at = [&](double share) {
+    return samples[static_cast<std::size_t>(share * static_cast<double>(samples.size() - 1))];
+  };
   return {at(0.5), at(0.1), at(0.9)};
 }
 
@@ -43,7 +47,8 @@ class Report {
 
   // `target` is what the ratio peer / ours should reach, or, without a peer, the most nanoseconds ours should take.
   template <class Ours, class Theirs>
-  void versus(const std::string& what, const std::string& peer, double target, int samples, int calls, Ours&& ours, Theirs&& theirs) {
+  void versus(const std::string& what, const std::string& peer, double target, int samples, int calls, Ours&& ours,
+              Theirs&& theirs) {
     std::vector<double> mine;
     std::vector<double> other;
     std::vector<double> ratios;
@@ -57,13 +62,27 @@ class Report {
     const Summary a = summarise(mine);
     const Summary b = summarise(other);
     const Summary r = summarise(ratios);
-    std::printf("%-44s %12.1f %12.1f %8.2fx %7.2fx  %s\n", what.c_str(), a.median, b.median, r.median, target, r.median >= target ? "met" : "NOT MET");
-    rows_.push_back({{"what", what}, {"peer", peer}, {"tutti_ns", a.median}, {"tutti_p10", a.p10}, {"tutti_p90", a.p90}, {"peer_ns", b.median}, {"peer_p10", b.p10},
-                     {"peer_p90", b.p90}, {"ratio", r.median}, {"ratio_p10", r.p10}, {"ratio_p90", r.p90}, {"target_ratio", target}, {"samples", samples}, {"calls", calls}});
+    std::printf("%-44s %12.1f %12.1f %8.2fx %7.2fx  %s\n", what.c_str(), a.median, b.median, r.median, target,
+                r.median >= target ? "met" : "NOT MET");
+    rows_.push_back({{"what", what},
+                     {"peer", peer},
+                     {"tutti_ns", a.median},
+                     {"tutti_p10", a.p10},
+                     {"tutti_p90", a.p90},
+                     {"peer_ns", b.median},
+                     {"peer_p10", b.p10},
+                     {"peer_p90", b.p90},
+                     {"ratio", r.median},
+                     {"ratio_p10", r.p10},
+                     {"ratio_p90", r.p90},
+                     {"target_ratio", target},
+                     {"samples", samples},
+                     {"calls", calls}});
   }
   void absolute(const std::string& what, double most, std::vector<double> samples) {
     const Summary a = summarise(std::move(samples));
-    std::printf("%-44s %12.1f %12s %9s %5.0f ns  %s\n", what.c_str(), a.median, "", "", most, a.median <= most ? "met" : "NOT MET");
+    std::printf("%-44s %12.1f %12s %9s %5.0f ns  %s\n", what.c_str(), a.median, "", "", most,
+                a.median <= most ? "met" : "NOT MET");
     rows_.push_back({{"what", what}, {"tutti_ns", a.median}, {"tutti_p10", a.p10}, {"tutti_p90", a.p90}, {"target_ns", most}});
   }
   void note(const std::string& what, const nlohmann::json& value) { rows_.push_back({{"what", what}, {"value", value}}); }

@@ -12,7 +12,9 @@ void two_cpus(std::uint64_t) {
 
 void threaded(std::uint64_t) { simulate_gpus(2, {.memory_bytes = MiB(256)}); }
 
-void stepped(std::uint64_t seed) { simulate_gpus(2, {.memory_bytes = MiB(256), .driver = SimulationDriver::stepped, .seed = seed}); }
+void stepped(std::uint64_t seed) {
+  simulate_gpus(2, {.memory_bytes = MiB(256), .driver = SimulationDriver::stepped, .seed = seed});
+}
 
 }  // namespace
 

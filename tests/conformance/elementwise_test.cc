@@ -17,7 +17,9 @@ TEST_P(ElementWise, AddsEveryDtypeSeenThroughEveryView) {
         const Tensor c = add(a.tensor, b.tensor);
         EXPECT_EQ(c.dtype(), dtype);
         EXPECT_EQ(c.shape(), (Shape{3, 4}));
-        EXPECT_EQ(read_values(c), map(a.values, b.values, [&](double x, double y) { return dtype == DType::boolean ? std::min(1.0, x + y) : x + y; }));
+        EXPECT_EQ(read_values(c), map(a.values, b.values, [&](double x, double y) {
+                    return dtype == DType::boolean ? std::min(1.0, x + y) : x + y;
+                  }));
       }
     }
   }
@@ -45,7 +47,8 @@ TEST_P(ElementWise, CutsOffWhatIsNegative) {
 }
 
 TEST_P(ElementWise, RaisesEToThePowerOfEveryElement) {
-  for (const auto& [dtype, tolerance] : {std::pair{DType::f16, 1e-3}, {DType::bf16, 8e-3}, {DType::f32, 3e-7}, {DType::f64, 1e-15}}) {
+  for (const auto& [dtype, tolerance] :
+       {std::pair{DType::f16, 1e-3}, {DType::bf16, 8e-3}, {DType::f32, 3e-7}, {DType::f64, 1e-15}}) {
     for (const Sample& x : three_by_four(dtype)) {
       SCOPED_TRACE(testing::Message() << to_string(dtype) << ": " << x.name);
       const std::vector<double> got = read_values(exp(x.tensor));
@@ -117,8 +120,8 @@ TEST_P(ElementWise, PromotesAsTheArrayApiSays) {
   const struct {
     DType a, b, both;
   } table[] = {
-      {DType::boolean, DType::i8, DType::i8}, {DType::u8, DType::i8, DType::i16},    {DType::i32, DType::i64, DType::i64},
-      {DType::i64, DType::f32, DType::f32},   {DType::f16, DType::bf16, DType::f32}, {DType::f32, DType::f64, DType::f64},
+      {DType::boolean, DType::i8, DType::i8},   {DType::u8, DType::i8, DType::i16},    {DType::i32, DType::i64, DType::i64},
+      {DType::i64, DType::f32, DType::f32},     {DType::f16, DType::bf16, DType::f32}, {DType::f32, DType::f64, DType::f64},
       {DType::boolean, DType::f16, DType::f16}, {DType::u8, DType::i16, DType::i16},
   };
   for (const auto& [a, b, both] : table) {

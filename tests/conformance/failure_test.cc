@@ -18,7 +18,8 @@ void throw_what_the_value_says(const KernelCall& call, KernelContext&) {
   }
 }
 
-const OpRow& throws = register_op({.name = "TestThrows", .infer = infer_same}, {.cpu = throw_what_the_value_says, .sim = throw_what_the_value_says});
+const OpRow& throws = register_op({.name = "TestThrows", .infer = infer_same},
+                                  {.cpu = throw_what_the_value_says, .sim = throw_what_the_value_says});
 
 // An index out of range: fails on the device, in its own time.
 Tensor spoiled(Site site = {}) { return take(constant({1.F, 2.F}), constant({std::int64_t{5}}), 0, site); }
@@ -162,8 +163,7 @@ TEST_P(Failures, TryReadThrowsThemToo) {
     while (!try_read<float>(x)) {
       try {
         sync_devices();  // the stepped scheduler runs nothing before the host waits
-      } catch (const AsyncError&) {
-      }
+      } catch (const AsyncError&) {}
     }
   });
   EXPECT_NE(outcome.find("GatherV2"), std::string::npos) << outcome;
@@ -199,7 +199,9 @@ TEST_P(Failures, InARandomProgramSpoilExactlyWhatDependsOnThem) {
   for (std::uint64_t seed = 1; seed <= 10; ++seed) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
     std::uint64_t state = seed * 0x9E3779B97F4A7C15ULL;
-    const auto below = [&](std::uint64_t n) { return (state = state * 6364136223846793005ULL + 1442695040888963407ULL, (state >> 33U) % n); };
+    const auto below = [&](std::uint64_t n) {
+      return (state = state * 6364136223846793005ULL + 1442695040888963407ULL, (state >> 33U) % n);
+    };
     struct Node {
       Tensor tensor;
       bool is_spoiled;

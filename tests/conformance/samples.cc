@@ -80,7 +80,8 @@ std::vector<double> map(const std::vector<double>& a, const std::function<double
   return out;
 }
 
-std::vector<double> map(const std::vector<double>& a, const std::vector<double>& b, const std::function<double(double, double)>& f) {
+std::vector<double> map(const std::vector<double>& a, const std::vector<double>& b,
+                        const std::function<double(double, double)>& f) {
   std::vector<double> out;
   for (std::size_t i = 0; i < a.size(); ++i) out.push_back(f(a[i], b[i]));
   return out;

@@ -28,6 +28,7 @@ std::vector<Sample> three_by_four(DType dtype, int salt = 0);
 
 // One expected element per element of a.
 std::vector<double> map(const std::vector<double>& a, const std::function<double(double)>& f);
-std::vector<double> map(const std::vector<double>& a, const std::vector<double>& b, const std::function<double(double, double)>& f);
+std::vector<double> map(const std::vector<double>& a, const std::vector<double>& b,
+                        const std::function<double(double, double)>& f);
 
 }  // namespace tutti::conformance

@@ -52,8 +52,9 @@ TEST(Door, TellsTheReasonsAtOneLineApart) {
   sync_devices({}, here);
   (void)nonzero(x, here);
   (void)to_string(x, here);
-  for (const SyncReason reason : {SyncReason::tensor_sync, SyncReason::stream_sync, SyncReason::event_sync, SyncReason::device_sync, SyncReason::all_devices_sync,
-                                  SyncReason::data_dependent_shape, SyncReason::value_read}) {
+  for (const SyncReason reason :
+       {SyncReason::tensor_sync, SyncReason::stream_sync, SyncReason::event_sync, SyncReason::device_sync,
+        SyncReason::all_devices_sync, SyncReason::data_dependent_shape, SyncReason::value_read}) {
     EXPECT_EQ(totals_at(here, reason).calls, 1U) << to_string(reason);
     EXPECT_TRUE(is_demand(reason));
   }

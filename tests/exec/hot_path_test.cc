@@ -96,7 +96,8 @@ class HotPath : public testing::TestWithParam<const char*> {
   bool is_sanitized_ = false;
 };
 
-INSTANTIATE_TEST_SUITE_P(Each, HotPath, testing::Values("CPU_in_the_caller", "CPU_enqueued", "GPU_simulated"), [](const auto& param) { return std::string(param.param); });
+INSTANTIATE_TEST_SUITE_P(Each, HotPath, testing::Values("CPU_in_the_caller", "CPU_enqueued", "GPU_simulated"),
+                         [](const auto& param) { return std::string(param.param); });
 
 TEST_P(HotPath, TheCounterCounts) {
   const std::size_t before = heap_allocations.load();

@@ -14,7 +14,8 @@ void fill_with_seven(const KernelCall& call, KernelContext&) {
 }
 
 TEST(OpTable, GivesBackTheRowThatWasRegistered) {
-  const OpRow& row = register_op({.name = "Mine", .infer = infer_same, .access = {Access::consume, Access::read}}, {.cpu = fill_with_seven});
+  const OpRow& row =
+      register_op({.name = "Mine", .infer = infer_same, .access = {Access::consume, Access::read}}, {.cpu = fill_with_seven});
   EXPECT_EQ(&find_op("Mine"), &row);
   EXPECT_EQ(row.name, "Mine");
   EXPECT_EQ(row.mask.load(), mask_of(BackendKind::cpu));
@@ -23,7 +24,9 @@ TEST(OpTable, GivesBackTheRowThatWasRegistered) {
   EXPECT_EQ(row.access_of(9), Access::read) << "the last one stands for all further inputs";
 }
 
-TEST(OpTable, ReadsWhereNothingIsSaidAboutAccess) { EXPECT_EQ(register_op({.name = "Silent", .infer = infer_same}).access_of(3), Access::read); }
+TEST(OpTable, ReadsWhereNothingIsSaidAboutAccess) {
+  EXPECT_EQ(register_op({.name = "Silent", .infer = infer_same}).access_of(3), Access::read);
+}
 
 TEST(OpTable, TakesKernelsBeforeAndAfterTheRow) {
   register_kernel("Early", BackendKind::cpu, fill_with_seven);
@@ -55,8 +58,8 @@ TEST(OpTable, SuggestsOnlyOpsThatExist) {
 }
 
 TEST(OpTable, EveryBuiltInOpRunsOnCpuAndSimulatedGpu) {
-  for (const char* name : {"_EagerConst", "_Copy", "Fill", "RandomUniform", "Cast", "AddV2", "Mul", "Exp", "Relu", "SelectV2", "Sum", "MatMul", "AddN", "NonZero",
-                           "CountNonzero", "GatherV2"}) {
+  for (const char* name : {"_EagerConst", "_Copy", "Fill", "RandomUniform", "Cast", "AddV2", "Mul", "Exp", "Relu", "SelectV2",
+                           "Sum", "MatMul", "AddN", "NonZero", "CountNonzero", "GatherV2"}) {
     const KernelMask both = mask_of(BackendKind::cpu) | mask_of(BackendKind::sim);
     EXPECT_EQ(find_op(name).mask.load() & both, both) << name;
   }

@@ -18,7 +18,8 @@ class OwnOps : public testing::TestWithParam<const char*> {
  private:
   DeviceScope on_;
 };
-INSTANTIATE_TEST_SUITE_P(Each, OwnOps, testing::Values("CPU:0", "GPU:1"), [](const auto& param) { return std::string(param.param, 3); });
+INSTANTIATE_TEST_SUITE_P(Each, OwnOps, testing::Values("CPU:0", "GPU:1"),
+                         [](const auto& param) { return std::string(param.param, 3); });
 
 struct Scale {
   float factor;
@@ -39,7 +40,8 @@ void scale(const KernelCall& call, KernelContext&) {
   ASSERT_EQ(x.rank, 2);
   float* out = call.out().as<float>();
   for (std::int64_t i = 0; i < x.axes[0].size; ++i) {
-    for (std::int64_t j = 0; j < x.axes[1].size; ++j) *out++ = x.as<const float>()[i * x.axes[0].stride + j * x.axes[1].stride] * factor + offset;
+    for (std::int64_t j = 0; j < x.axes[1].size; ++j)
+      *out++ = x.as<const float>()[i * x.axes[0].stride + j * x.axes[1].stride] * factor + offset;
   }
 }
 
@@ -112,7 +114,8 @@ void negate(const KernelCall& call, KernelContext&) {
 }
 
 TEST_P(OwnOps, ThatConsumeTakeOverWhatIsGivenAwayAndNothingElse) {
-  const OpRow& row = register_op({.name = "Negate", .infer = infer_same, .access = {Access::consume}}, {.cpu = negate, .sim = negate});
+  const OpRow& row =
+      register_op({.name = "Negate", .infer = infer_same, .access = {Access::consume}}, {.cpu = negate, .sim = negate});
   Tensor x = constant({1.F, 2.F});
   x.sync();
   const Buffer* const memory = x.impl().buffer().get();
@@ -138,7 +141,8 @@ TEST_P(OwnOps, ThatAreElementWiseFindTheirInputsBroadcast) {
     float* out = call.out().as<float>();
     for (std::int64_t i = 0; i < a.axes[0].size; ++i) {
       for (std::int64_t j = 0; j < a.axes[1].size; ++j) {
-        *out++ = a.as<const float>()[i * a.axes[0].stride + j * a.axes[1].stride] - b.as<const float>()[i * b.axes[0].stride + j * b.axes[1].stride];
+        *out++ = a.as<const float>()[i * a.axes[0].stride + j * a.axes[1].stride] -
+                 b.as<const float>()[i * b.axes[0].stride + j * b.axes[1].stride];
       }
     }
   };

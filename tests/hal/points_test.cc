@@ -138,7 +138,9 @@ TEST(Failure, IsThrownAsItsKindWithItsOrigin) {
 }
 
 TEST(Failure, FromAnythingThatIsThrownHasAReason) {
-  const auto reason = [](const auto& thrown) { return failure_from(std::make_exception_ptr(thrown), FailureKind::kernel, "Op", "CPU:0", Site{})->reason; };
+  const auto reason = [](const auto& thrown) {
+    return failure_from(std::make_exception_ptr(thrown), FailureKind::kernel, "Op", "CPU:0", Site{})->reason;
+  };
   EXPECT_EQ(reason(std::runtime_error("plain")), "plain");
   EXPECT_EQ(reason(InvalidArgument("ours", Site{})), "ours") << "without the line, which is the origin's to say";
   EXPECT_NE(reason(42).find("not a std::exception"), std::string::npos);

@@ -66,12 +66,44 @@ To expected_cast(From x) {
 void fill_with_edges(Array& array, Random& random) {
   array.fill(random, true);
   constexpr long double inf = std::numeric_limits<long double>::infinity();
-  static const std::vector<long double> edges{
-      0.0L,      -0.0L,     0.99L,     -0.99L,       127,          128,         -128,     -129,      255,         256,          32767,
-      32768,     65504,     65519.9L,  65520,        65536,        2147483647,  2147483648.0L, -2147483648.0L, -2147483649.0L,
-      9.223372036854775807e18L, 9.3e18L, -9.3e18L,   1e-8L,        5.96e-8L,    2.98e-8L, 1e-40L,    3.4e38L,     1e39L,
-      inf,       -inf,      std::numeric_limits<long double>::quiet_NaN(), 1 + 0x1p-9L, 1 + 0x1p-9L + 0x1p-40L, 1 + 0x1p-12L + 0x1p-40L,
-      16777217,  4611686018427387904.0L + 18014398509481984.0L + 1};
+  constexpr long double nan = std::numeric_limits<long double>::quiet_NaN();
+  static const std::vector<long double> edges{0.0L,
+                                              -0.0L,
+                                              0.99L,
+                                              -0.99L,
+                                              127,
+                                              128,
+                                              -128,
+                                              -129,
+                                              255,
+                                              256,
+                                              32767,
+                                              32768,
+                                              65504,
+                                              65519.9L,
+                                              65520,
+                                              65536,
+                                              1e-8L,
+                                              5.96e-8L,
+                                              2.98e-8L,
+                                              1e-40L,
+                                              3.4e38L,
+                                              1e39L,
+                                              inf,
+                                              -inf,
+                                              nan,
+                                              9.3e18L,
+                                              -9.3e18L,
+                                              16777217,
+                                              2147483647.0L,
+                                              2147483648.0L,
+                                              -2147483648.0L,
+                                              -2147483649.0L,
+                                              9.223372036854775807e18L,
+                                              1 + 0x1p-9L,
+                                              1 + 0x1p-9L + 0x1p-40L,
+                                              1 + 0x1p-12L + 0x1p-40L,
+                                              4611686018427387904.0L + 18014398509481984.0L + 1};
   for (std::int64_t i = 0; i < array.count(); ++i) {
     if (pick(random, 0, 2) != 0) continue;
     const long double edge = edges[static_cast<std::size_t>(pick(random, 0, static_cast<std::int64_t>(edges.size()) - 1))];
@@ -107,8 +139,8 @@ void check_casts(std::uint64_t seed) {
         visit_dtype(to, [&]<class To>(To) {
           for (std::int64_t i = 0; i < in.count(); ++i) {
             const To wanted = from == to ? out.get<To>(i) : expected_cast<To>(in.get<From>(i));
-            ASSERT_TRUE(same(out.get<To>(i), wanted)) << printable(in.get<From>(i)) << " became " << printable(out.get<To>(i))
-                                                      << ", not " << printable(wanted);
+            ASSERT_TRUE(same(out.get<To>(i), wanted))
+                << printable(in.get<From>(i)) << " became " << printable(out.get<To>(i)) << ", not " << printable(wanted);
           }
         });
       });

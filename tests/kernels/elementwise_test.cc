@@ -161,10 +161,12 @@ TEST(Elementwise, NanInfinityAndNegativeZeroFollowIeee) {
     b.set(i, right[static_cast<std::size_t>(i)]);
   }
   const Array out(DType::f32, {6}, Lie::dense, random);
+  const std::array<float, 6> sums{nan, nan, inf, -0.0F, -inf, 2e38F};
+  const std::array<float, 6> rectified_left{nan, inf, inf, -0.0F, 0, 1e38F};
   run_kernel(kernels::add, serial, {&a, &b}, out);
-  expect_elements<float>(out, [&](std::int64_t i) { return std::array<float, 6>{nan, nan, inf, -0.0F, -inf, 2e38F}[static_cast<std::size_t>(i)]; });
+  expect_elements<float>(out, [&](std::int64_t i) { return sums[static_cast<std::size_t>(i)]; });
   run_kernel(kernels::relu, serial, {&a}, out);
-  expect_elements<float>(out, [&](std::int64_t i) { return std::array<float, 6>{nan, inf, inf, -0.0F, 0, 1e38F}[static_cast<std::size_t>(i)]; });
+  expect_elements<float>(out, [&](std::int64_t i) { return rectified_left[static_cast<std::size_t>(i)]; });
 }
 
 TEST(Elementwise, AnImmediateStandsForEveryElement) {

@@ -49,10 +49,9 @@ TEST(Exp, EndsInZeroInfinityAndNan) {
   Serial serial;
   Random random(1);
   constexpr float inf = std::numeric_limits<float>::infinity();
-  const std::array<float, 10> arguments{inf, -inf, std::numeric_limits<float>::quiet_NaN(), 0, -0.0F, 1e30F, -1e30F, 88.72283F, 88.72284F,
-                                        -103.0F};
-  const std::array<float, 10> expected{inf, 0, std::numeric_limits<float>::quiet_NaN(), 1, 1, inf, 0, std::exp(88.72283F), inf,
-                                       std::exp(-103.0F)};
+  constexpr float nan = std::numeric_limits<float>::quiet_NaN();
+  const std::array<float, 10> arguments{inf, -inf, nan, 0, -0.0F, 1e30F, -1e30F, 88.72283F, 88.72284F, -103.0F};
+  const std::array<float, 10> expected{inf, 0, nan, 1, 1, inf, 0, std::exp(88.72283F), inf, std::exp(-103.0F)};
   const Array in(DType::f32, {10}, Lie::dense, random);
   const Array out(DType::f32, {10}, Lie::dense, random);
   const Array in64(DType::f64, {10}, Lie::dense, random);
@@ -64,7 +63,8 @@ TEST(Exp, EndsInZeroInfinityAndNan) {
   for (std::int64_t i = 0; i < 10; ++i) {
     const auto at = static_cast<std::size_t>(i);
     if (std::isfinite(expected[at]) && expected[at] != 0) {
-      EXPECT_LE(static_cast<double>(ulps(out.get<float>(i), static_cast<long double>(std::exp(static_cast<double>(arguments[at]))))), 2.0);
+      const long double exact = std::exp(static_cast<long double>(arguments[at]));
+      EXPECT_LE(static_cast<double>(ulps(out.get<float>(i), exact)), 2.0);
     } else {
       EXPECT_TRUE(same(out.get<float>(i), expected[at])) << "e^" << arguments[at] << " gave " << out.get<float>(i);
     }
@@ -86,7 +86,7 @@ TEST(Exp, HalfPrecisionIsTheRoundedFloatResult) {
       if constexpr (std::is_same_v<T, f16> || std::is_same_v<T, bf16>) {
         for (std::int64_t i = 0; i < in.count(); ++i) {
           const double exact = std::exp(static_cast<double>(static_cast<float>(in.get<T>(i))));
-          EXPECT_NEAR(static_cast<double>(static_cast<float>(out.get<T>(i))), exact, exact * static_cast<double>(relative) * 1.001);
+          EXPECT_NEAR(printable(out.get<T>(i)), exact, exact * static_cast<double>(relative) * 1.001);
         }
       }
     });

@@ -1,5 +1,5 @@
-#include "kernels/operands.h"
 #include "tutti/kernels/cpu/instruction_set.h"
+#include "kernels/operands.h"
 
 namespace tutti::testing {
 

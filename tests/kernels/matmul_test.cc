@@ -8,7 +8,8 @@ namespace {
 // The last two axes and any axes before them that both sides broadcast to.
 void check_one(DType dtype, const Sizes& batch, std::int64_t m, std::int64_t n, std::int64_t k, std::array<Lie, 3> lies,
                Random& random, Parallel& parallel) {
-  SCOPED_TRACE(::testing::Message() << to_string(dtype) << " " << m << " x " << k << " x " << n << ", batch axes " << batch.size());
+  SCOPED_TRACE(::testing::Message() << to_string(dtype) << " " << m << " x " << k << " x " << n << ", batch of rank "
+                                    << batch.size());
   const auto sizes = [&batch](std::int64_t rows, std::int64_t columns) {
     Sizes all = batch;
     all.push_back(rows);
@@ -44,7 +45,7 @@ void check_one(DType dtype, const Sizes& batch, std::int64_t m, std::int64_t n, 
         long double sum = 0;
         long double size = 0;
         for (std::int64_t l = 0; l < k; ++l) {
-          const long double term = static_cast<long double>(static_cast<Sum>(left(l))) * static_cast<long double>(static_cast<Sum>(right(l)));
+          const long double term = static_cast<long double>(static_cast<Sum>(left(l))) * static_cast<Sum>(right(l));
           sum += term;
           size += std::abs(term);
         }

@@ -98,11 +98,11 @@ TEST(Sum, LongAndWideShapesAreRight) {
   Threads threads(2);
   for (const DType dtype : {DType::f32, DType::bf16, DType::f64, DType::i32, DType::boolean}) {
     SCOPED_TRACE(to_string(dtype));
-    check_one(dtype, {300001}, 1, Lie::dense, random, threads);        // one long sum
-    check_one(dtype, {3, 100003}, 2, Lie::dense, random, threads);     // a few long sums
-    check_one(dtype, {100003, 3}, 1, Lie::dense, random, threads);     // narrow rows
-    check_one(dtype, {50021, 3}, 2, Lie::dense, random, threads);      // many short sums
-    check_one(dtype, {401, 700}, 1, Lie::dense, random, threads);      // wide rows
+    check_one(dtype, {300001}, 1, Lie::dense, random, threads);     // one long sum
+    check_one(dtype, {3, 100003}, 2, Lie::dense, random, threads);  // a few long sums
+    check_one(dtype, {100003, 3}, 1, Lie::dense, random, threads);  // narrow rows
+    check_one(dtype, {50021, 3}, 2, Lie::dense, random, threads);   // many short sums
+    check_one(dtype, {401, 700}, 1, Lie::dense, random, threads);   // wide rows
     check_one(dtype, {401, 700}, 2, Lie::dense, random, threads);
     check_one(dtype, {40, 60, 70}, 5, Lie::scattered, random, threads);
     check_one(dtype, {40, 60, 70}, 2, Lie::dense, random, threads);

@@ -73,8 +73,12 @@ TEST(LentMemory, ACallbackThatThrowsIsLoggedAndNothingElse) {
   std::vector<std::string> lines;
   set_log_sink([&](LogLevel, std::string_view line) { lines.emplace_back(line); });
   std::vector<float> memory(4, 1);
-  { const Tensor x = wrap_host_memory(memory.data(), DType::f32, {4}, [] { throw std::runtime_error("no thanks"); }); }
-  { const Tensor x = wrap_host_memory(memory.data(), DType::f32, {4}, [] { throw 5; }); }
+  {
+    const Tensor x = wrap_host_memory(memory.data(), DType::f32, {4}, [] { throw std::runtime_error("no thanks"); });
+  }
+  {
+    const Tensor x = wrap_host_memory(memory.data(), DType::f32, {4}, [] { throw 5; });
+  }
   {
     Gate gate;
     const DeviceScope on("GPU:0");
@@ -94,7 +98,8 @@ TEST(LentMemory, RefusesWhatCannotBeUsed) {
   std::vector<double> memory(4, 1);
   bool called = false;
   EXPECT_THROW((void)wrap_host_memory(nullptr, DType::f32, {4}, [&] { called = true; }), InvalidArgument);
-  EXPECT_THROW((void)wrap_host_memory(reinterpret_cast<char*>(memory.data()) + 1, DType::f64, {3}, [&] { called = true; }), InvalidArgument);
+  EXPECT_THROW((void)wrap_host_memory(reinterpret_cast<char*>(memory.data()) + 1, DType::f64, {3}, [&] { called = true; }),
+               InvalidArgument);
   EXPECT_FALSE(called) << "it was never lent";
   EXPECT_TRUE(read<float>(wrap_host_memory(nullptr, DType::f32, {0}, {})).empty());
 }

@@ -28,8 +28,7 @@ void use_in_a_destructor() {
       try {
         (void)(ones({3}) + 1);
         std::_Exit(90);  // it should have been refused
-      } catch (const InvalidState&) {
-      }
+      } catch (const InvalidState&) {}
     }
   };
   static const Late late;
@@ -234,8 +233,7 @@ TEST_F(Exit, WithTensorsHeldByAThreadThatStillRunsDoesNotCrash) {
           x = x + 1;
           holds = true;
         }
-      } catch (const InvalidState&) {
-      }
+      } catch (const InvalidState&) {}
     }).detach();
     while (!holds) std::this_thread::yield();
     leave();

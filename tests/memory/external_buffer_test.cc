@@ -77,9 +77,7 @@ TEST_F(ExternalMemory, SurvivesACallbackThatThrows) {
   EXPECT_NE(logged.find("no thanks"), std::string::npos);
 }
 
-TEST_F(ExternalMemory, NeedsNoCallback) {
-  EXPECT_NO_THROW(ExternalBuffer::wrap(bytes.data(), 1, device, nullptr, nullptr, {}));
-}
+TEST_F(ExternalMemory, NeedsNoCallback) { EXPECT_NO_THROW(ExternalBuffer::wrap(bytes.data(), 1, device, nullptr, nullptr, {})); }
 
 }  // namespace
 }  // namespace tutti

@@ -32,13 +32,13 @@ struct Composition {
 
 using Plain = PoolResource<GrowthResource>;
 using Limited = PoolResource<LimitAdaptor<GrowthResource>>;
-using Compositions = ::testing::Types<
-    Composition<Plain, true, false>, Composition<Plain, false, false>, Composition<Limited, true, true>,
-    Composition<Limited, false, true>, Composition<StatisticsAdaptor<Plain>, true, false>,
-    Composition<StatisticsAdaptor<Limited>, true, true>, Composition<TrackingAdaptor<Limited>, true, true>,
-    Composition<TrackingAdaptor<StatisticsAdaptor<Limited>>, true, true>,
-    Composition<StatisticsAdaptor<TrackingAdaptor<Limited>>, true, true>,
-    Composition<StatisticsAdaptor<TrackingAdaptor<Limited>>, false, true>>;
+using Compositions =
+    ::testing::Types<Composition<Plain, true, false>, Composition<Plain, false, false>, Composition<Limited, true, true>,
+                     Composition<Limited, false, true>, Composition<StatisticsAdaptor<Plain>, true, false>,
+                     Composition<StatisticsAdaptor<Limited>, true, true>, Composition<TrackingAdaptor<Limited>, true, true>,
+                     Composition<TrackingAdaptor<StatisticsAdaptor<Limited>>, true, true>,
+                     Composition<StatisticsAdaptor<TrackingAdaptor<Limited>>, true, true>,
+                     Composition<StatisticsAdaptor<TrackingAdaptor<Limited>>, false, true>>;
 
 constexpr std::size_t capacity = 8 * mebibyte;
 

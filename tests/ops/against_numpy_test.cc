@@ -34,26 +34,34 @@ void binary(Random& random, Oracle& oracle, const char* name, Op op) {
     const bool swaps = random.one_in(2);
     const DType other = random.one_in(3) ? any_dtype(random) : dtype;
     const Input a = random_input(random, dtype, shape, layout, Values::any);
-    const Input b = random_input(random, other, random.one_in(2) ? shape : random.broadcast_partner(shape), any_layout(random), Values::any);
-    oracle.add(random.seed(), name, "", {swaps ? &b : &a, swaps ? &a : &b}, swaps ? op(b.tensor, a.tensor) : op(a.tensor, b.tensor));
+    const Input b =
+        random_input(random, other, random.one_in(2) ? shape : random.broadcast_partner(shape), any_layout(random), Values::any);
+    oracle.add(random.seed(), name, "", {swaps ? &b : &a, swaps ? &a : &b},
+               swaps ? op(b.tensor, a.tensor) : op(a.tensor, b.tensor));
   });
 }
 
 TEST(AgainstNumPy, Add) {
-  compare_with_numpy(6, [](Random& r, Oracle& o) { binary(r, o, "add", [](const Tensor& a, const Tensor& b) { return a + b; }); });
+  compare_with_numpy(6,
+                     [](Random& r, Oracle& o) { binary(r, o, "add", [](const Tensor& a, const Tensor& b) { return a + b; }); });
 }
 
 TEST(AgainstNumPy, Multiply) {
-  compare_with_numpy(6, [](Random& r, Oracle& o) { binary(r, o, "mul", [](const Tensor& a, const Tensor& b) { return a * b; }); });
+  compare_with_numpy(6,
+                     [](Random& r, Oracle& o) { binary(r, o, "mul", [](const Tensor& a, const Tensor& b) { return a * b; }); });
 }
 
 TEST(AgainstNumPy, Exp) {
-  compare_with_numpy(8, [](Random& r, Oracle& o) { unary(r, o, "exp", [](const Tensor& x) { return exp(x); }, is_floating); });
+  compare_with_numpy(8, [](Random& r, Oracle& o) {
+    unary(
+        r, o, "exp", [](const Tensor& x) { return exp(x); }, is_floating);
+  });
 }
 
 TEST(AgainstNumPy, Relu) {
   compare_with_numpy(6, [](Random& r, Oracle& o) {
-    unary(r, o, "relu", [](const Tensor& x) { return relu(x); }, [](DType d) { return d != DType::boolean; });
+    unary(
+        r, o, "relu", [](const Tensor& x) { return relu(x); }, [](DType d) { return d != DType::boolean; });
   });
 }
 
@@ -61,9 +69,11 @@ TEST(AgainstNumPy, Where) {
   compare_with_numpy(6, [](Random& random, Oracle& oracle) {
     for_each_kind([&](DType dtype, Layout layout) {
       const Shape shape = random.shape();
-      const Input condition = random_input(random, DType::boolean, random.broadcast_partner(shape), any_layout(random), Values::any);
+      const Input condition =
+          random_input(random, DType::boolean, random.broadcast_partner(shape), any_layout(random), Values::any);
       const Input a = random_input(random, dtype, shape, layout, Values::any);
-      const Input b = random_input(random, random.one_in(4) ? any_dtype(random) : dtype, random.broadcast_partner(shape), any_layout(random), Values::any);
+      const Input b = random_input(random, random.one_in(4) ? any_dtype(random) : dtype, random.broadcast_partner(shape),
+                                   any_layout(random), Values::any);
       oracle.add(random.seed(), "where", "", {&condition, &a, &b}, where(condition.tensor, a.tensor, b.tensor));
     });
   });
@@ -88,10 +98,12 @@ TEST(AgainstNumPy, SumOverAnyAxes) {
       oracle.add(random.seed(), "sum", R"("axes":null,"keep_dims":false)", {&x}, sum(x.tensor));
       Dims axes;
       for (std::size_t i = 0; i < shape.size(); ++i) {
-        if (random.one_in(2)) axes.push_back(static_cast<std::int64_t>(i) - (random.one_in(2) ? static_cast<std::int64_t>(shape.size()) : 0));
+        if (random.one_in(2))
+          axes.push_back(static_cast<std::int64_t>(i) - (random.one_in(2) ? static_cast<std::int64_t>(shape.size()) : 0));
       }
       const bool keep = random.one_in(2);
-      oracle.add(random.seed(), "sum", R"("axes":)" + json(axes) + R"(,"keep_dims":)" + (keep ? "true" : "false"), {&x}, sum(x.tensor, axes, {.keep_dims = keep}));
+      oracle.add(random.seed(), "sum", R"("axes":)" + json(axes) + R"(,"keep_dims":)" + (keep ? "true" : "false"), {&x},
+                 sum(x.tensor, axes, {.keep_dims = keep}));
     });
   });
 }
@@ -99,7 +111,8 @@ TEST(AgainstNumPy, SumOverAnyAxes) {
 TEST(AgainstNumPy, SumOfManyElements) {
   compare_with_numpy(2, [](Random& random, Oracle& oracle) {
     for (const DType dtype : all_dtypes) {
-      const Input x = random_input(random, dtype, {random.from(100, 400), random.from(500, 900)}, any_layout(random), is_floating(dtype) ? Values::moderate : Values::any);
+      const Input x = random_input(random, dtype, {random.from(100, 400), random.from(500, 900)}, any_layout(random),
+                                   is_floating(dtype) ? Values::moderate : Values::any);
       oracle.add(random.seed(), "sum", R"("axes":null,"keep_dims":false)", {&x}, sum(x.tensor));
       oracle.add(random.seed(), "sum", R"("axes":[0],"keep_dims":false)", {&x}, sum(x.tensor, {0}));
       oracle.add(random.seed(), "sum", R"("axes":[1],"keep_dims":true)", {&x}, sum(x.tensor, {-1}, {.keep_dims = true}));
@@ -131,8 +144,10 @@ TEST(AgainstNumPy, MatrixProductsWithVectors) {
       const std::int64_t k = random.from(1, 40);
       const Input v = random_input(random, dtype, {k}, layout, Values::moderate);
       const Input w = random_input(random, dtype, {k}, any_layout(random), Values::moderate);
-      const Input left = random_input(random, dtype, random.one_in(2) ? Shape{5, k} : Shape{2, 3, k}, any_layout(random), Values::moderate);
-      const Input right = random_input(random, dtype, random.one_in(2) ? Shape{k, 5} : Shape{2, k, 3}, any_layout(random), Values::moderate);
+      const Input left =
+          random_input(random, dtype, random.one_in(2) ? Shape{5, k} : Shape{2, 3, k}, any_layout(random), Values::moderate);
+      const Input right =
+          random_input(random, dtype, random.one_in(2) ? Shape{k, 5} : Shape{2, k, 3}, any_layout(random), Values::moderate);
       oracle.add(random.seed(), "matmul", "", {&v, &w}, matmul(v.tensor, w.tensor));
       oracle.add(random.seed(), "matmul", "", {&left, &v}, matmul(left.tensor, v.tensor));
       oracle.add(random.seed(), "matmul", "", {&v, &right}, matmul(v.tensor, right.tensor));
@@ -147,7 +162,8 @@ TEST(AgainstNumPy, AddN) {
       std::vector<Input> inputs;
       const std::int64_t count = random.from(1, 12);
       for (std::int64_t i = 0; i < count; ++i) {
-        inputs.push_back(random_input(random, dtype, shape, i == 0 ? layout : any_layout(random), is_floating(dtype) ? Values::moderate : Values::any));
+        inputs.push_back(random_input(random, dtype, shape, i == 0 ? layout : any_layout(random),
+                                      is_floating(dtype) ? Values::moderate : Values::any));
       }
       std::vector<Tensor> tensors;
       std::vector<const Input*> pointers;
@@ -180,7 +196,8 @@ TEST(AgainstNumPy, TakeWithPositiveAndNegativeIndices) {
       Input indices = make_input(wide ? DType::i64 : DType::i32, wanted, bytes);
       if (wanted.size() == 2 && random.one_in(2)) indices.transpose({1, 0});
       const std::int64_t asked = random.one_in(2) ? axis - static_cast<std::int64_t>(shape.size()) : axis;
-      oracle.add(random.seed(), "take", R"("axis":)" + std::to_string(asked), {&x, &indices}, take(x.tensor, indices.tensor, asked));
+      oracle.add(random.seed(), "take", R"("axis":)" + std::to_string(asked), {&x, &indices},
+                 take(x.tensor, indices.tensor, asked));
     });
   });
 }
@@ -188,7 +205,8 @@ TEST(AgainstNumPy, TakeWithPositiveAndNegativeIndices) {
 TEST(AgainstNumPy, NonzeroAndItsCount) {
   compare_with_numpy(6, [](Random& random, Oracle& oracle) {
     for_each_kind([&](DType dtype, Layout layout) {
-      const Input x = random_input(random, dtype, random.shape(1, 4), layout, random.one_in(2) ? Values::any : Values::small_range);
+      const Input x =
+          random_input(random, dtype, random.shape(1, 4), layout, random.one_in(2) ? Values::any : Values::small_range);
       oracle.add(random.seed(), "nonzero", "", {&x}, nonzero(x.tensor));
       oracle.add(random.seed(), "count_nonzero", "", {&x}, count_nonzero(x.tensor));
     });
@@ -217,7 +235,8 @@ TEST(AgainstNumPy, ViewsOfViews) {
       } else if (kind == 1) {
         Dims axes;
         for (std::int64_t i = 0; i < rank; ++i) axes.push_back(i);
-        for (std::size_t i = axes.size(); i > 1; --i) std::swap(axes[i - 1], axes[static_cast<std::size_t>(random.from(0, static_cast<std::int64_t>(i) - 1))]);
+        for (std::size_t i = axes.size(); i > 1; --i)
+          std::swap(axes[i - 1], axes[static_cast<std::size_t>(random.from(0, static_cast<std::int64_t>(i) - 1))]);
         x.transpose(axes);
       } else if (kind == 2 && rank < 5) {
         Shape grown;
@@ -240,13 +259,15 @@ TEST(AgainstNumPy, ViewsOfViews) {
           }
         }
         if (next.size() < 7 && random.one_in(3)) next.push_back(1);
-        if (!next.empty() && element_count(shape).value() > 0 && random.one_in(2)) next[static_cast<std::size_t>(random.from(0, static_cast<std::int64_t>(next.size()) - 1))] = -1;
+        if (!next.empty() && element_count(shape).value() > 0 && random.one_in(2))
+          next[static_cast<std::size_t>(random.from(0, static_cast<std::int64_t>(next.size()) - 1))] = -1;
         x.reshape(next);
       }
     }
     oracle.add(random.seed(), "same", "", {&x}, contiguous(x.tensor));
     oracle.add(random.seed(), "same", "", {&x}, x.tensor);
-    oracle.add(random.seed(), "same", "", {&x}, copy_to(x.tensor, x.tensor.device().find("CPU") != std::string::npos ? "GPU:0" : "CPU:0"));
+    oracle.add(random.seed(), "same", "", {&x},
+               copy_to(x.tensor, x.tensor.device().find("CPU") != std::string::npos ? "GPU:0" : "CPU:0"));
   });
 }
 

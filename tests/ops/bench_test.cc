@@ -27,7 +27,9 @@ TEST(Bench, SaysSoWhenTheFunctionItselfSyncs) {
   EXPECT_NE(result.to_string().find("syncs"), std::string::npos);
 }
 
-TEST(Bench, RefusesNoSamples) { EXPECT_THROW(bench([] {}, {.samples = 0}), InvalidArgument); }
+TEST(Bench, RefusesNoSamples) {
+  EXPECT_THROW(bench([] {}, {.samples = 0}), InvalidArgument);
+}
 
 }  // namespace
 }  // namespace tutti

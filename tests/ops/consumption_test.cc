@@ -11,7 +11,8 @@ class ConsumptionOnEachDevice : public testing::TestWithParam<const char*> {
   ConsumptionOnEachDevice() { simulate_gpus(1); }
 };
 
-INSTANTIATE_TEST_SUITE_P(Each, ConsumptionOnEachDevice, testing::Values("CPU:0", "GPU:0"), [](const auto& param) { return std::string(param.param, 3); });
+INSTANTIATE_TEST_SUITE_P(Each, ConsumptionOnEachDevice, testing::Values("CPU:0", "GPU:0"),
+                         [](const auto& param) { return std::string(param.param, 3); });
 
 const void* memory_of(const Tensor& x) { return x.impl().buffer().get(); }
 

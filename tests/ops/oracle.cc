@@ -35,7 +35,8 @@ T random_element(Random& random, Values values) {
     if (values == Values::moderate) return make(std::ldexp(random.real(-1, 1), static_cast<int>(random.from(-3, 3))));
     if (random.one_in(4)) {
       constexpr double inf = std::numeric_limits<double>::infinity();
-      const std::array special{0.0, -0.0, inf, -inf, std::nan(""), 1.0, -1.0, 0.5, 65504.0, 65520.0, 3.4e38, 1e-40, 6e-8, 2147483647.0, -2147483648.0, 9.3e18, -9.3e18, 255.5, -0.75};
+      const std::array special{0.0,    -0.0,  inf,  -inf,         std::nan(""),  1.0,    -1.0,    0.5,   65504.0, 65520.0,
+                               3.4e38, 1e-40, 6e-8, 2147483647.0, -2147483648.0, 9.3e18, -9.3e18, 255.5, -0.75};
       return make(special[static_cast<std::size_t>(random.from(0, special.size() - 1))]);
     }
     return make(std::ldexp(random.real(-1, 1), static_cast<int>(random.from(-20, 20))));
@@ -68,7 +69,8 @@ Shape Random::shape(std::size_t least_rank, std::size_t most_rank) {
   Shape out;
   const auto rank = from(static_cast<std::int64_t>(least_rank), static_cast<std::int64_t>(most_rank));
   const std::int64_t long_axis = one_in(3) ? from(0, rank) : -1;
-  for (std::int64_t i = 0; i < rank; ++i) out.push_back(one_in(25) ? 0 : i == long_axis ? from(20, rank > 2 ? 60 : 700) : from(1, 6));
+  for (std::int64_t i = 0; i < rank; ++i)
+    out.push_back(one_in(25) ? 0 : i == long_axis ? from(20, rank > 2 ? 60 : 700) : from(1, 6));
   return out;
 }
 
@@ -96,8 +98,8 @@ std::vector<std::byte> bytes_of(const Tensor& x, Site site) {
 
 void Input::slice(std::int64_t axis, const Range& range) {
   tensor = tutti::slice(tensor, axis, range);
-  views += (views.empty() ? "" : ",") + std::string("[\"slice\",") + std::to_string(axis) + "," + optional_number(range.start) + "," +
-           optional_number(range.stop) + "," + std::to_string(range.step) + "]";
+  views += (views.empty() ? "" : ",") + std::string("[\"slice\",") + std::to_string(axis) + "," + optional_number(range.start) +
+           "," + optional_number(range.stop) + "," + std::to_string(range.step) + "]";
 }
 void Input::transpose(const Dims& axes) {
   tensor = tutti::transpose(tensor, axes);
@@ -123,7 +125,8 @@ Input random_input(Random& random, DType dtype, const Shape& shape, Layout layou
   std::vector<std::int64_t> axes(shape.size());
   std::iota(axes.begin(), axes.end(), 0);
   if (transposes) {
-    for (std::size_t i = axes.size(); i > 1; --i) std::swap(axes[i - 1], axes[static_cast<std::size_t>(random.from(0, static_cast<std::int64_t>(i) - 1))]);
+    for (std::size_t i = axes.size(); i > 1; --i)
+      std::swap(axes[i - 1], axes[static_cast<std::size_t>(random.from(0, static_cast<std::int64_t>(i) - 1))]);
   }
   Shape sliced = shape;  // the shape after slicing, before transposing
   for (std::size_t i = 0; i < shape.size(); ++i) sliced[static_cast<std::size_t>(axes[i])] = shape[i];
@@ -145,7 +148,8 @@ Input random_input(Random& random, DType dtype, const Shape& shape, Layout layou
     }
   }
   if (layout == Layout::expanded) {
-    base = Shape(shape.view().subspan(shape.empty() ? 0 : static_cast<std::size_t>(random.from(0, static_cast<std::int64_t>(shape.size()) - 1))));
+    base = Shape(shape.view().subspan(
+        shape.empty() ? 0 : static_cast<std::size_t>(random.from(0, static_cast<std::int64_t>(shape.size()) - 1))));
     for (std::size_t i = 0; i < base.size(); ++i) {
       if (random.one_in(2)) base[i] = 1;
     }
@@ -175,18 +179,22 @@ std::int64_t Oracle::store(const std::vector<std::byte>& bytes) {
   return at;
 }
 
-void Oracle::add(std::uint64_t seed, const std::string& op, const std::string& parameters, std::initializer_list<const Input*> inputs, const Tensor& result) {
+void Oracle::add(std::uint64_t seed, const std::string& op, const std::string& parameters,
+                 std::initializer_list<const Input*> inputs, const Tensor& result) {
   add(seed, op, parameters, std::vector<const Input*>(inputs), result);
 }
 
-void Oracle::add(std::uint64_t seed, const std::string& op, const std::string& parameters, const std::vector<const Input*>& inputs, const Tensor& result) {
-  cases_ << R"({"op":")" << op << R"(","seed":)" << seed << R"(,"device":")" << result.device() << R"(","params":{)" << parameters << R"(},"inputs":[)";
+void Oracle::add(std::uint64_t seed, const std::string& op, const std::string& parameters,
+                 const std::vector<const Input*>& inputs, const Tensor& result) {
+  cases_ << R"({"op":")" << op << R"(","seed":)" << seed << R"(,"device":")" << result.device() << R"(","params":{)" << parameters
+         << R"(},"inputs":[)";
   for (const Input* input : inputs) {
-    cases_ << (input == inputs.front() ? "" : ",") << R"({"dtype":")" << to_string(input->dtype) << R"(","base":)" << json(input->base) << R"(,"at":)"
-           << store(input->bytes) << R"(,"views":[)" << input->views << "]}";
+    cases_ << (input == inputs.front() ? "" : ",") << R"({"dtype":")" << to_string(input->dtype) << R"(","base":)"
+           << json(input->base) << R"(,"at":)" << store(input->bytes) << R"(,"views":[)" << input->views << "]}";
   }
   const std::vector<std::byte> found = bytes_of(result);
-  cases_ << R"(],"output":{"dtype":")" << to_string(result.dtype()) << R"(","shape":)" << json(result.shape()) << R"(,"at":)" << store(found) << "}}\n";
+  cases_ << R"(],"output":{"dtype":")" << to_string(result.dtype()) << R"(","shape":)" << json(result.shape()) << R"(,"at":)"
+         << store(found) << "}}\n";
 }
 
 void Oracle::judge() {
@@ -194,8 +202,10 @@ void Oracle::judge() {
   data_.close();
   const std::filesystem::path program = std::filesystem::path(__FILE__).parent_path() / "oracle.py";
   // -I: whatever Python environment the user has set up, Debian's own NumPy answers.
-  const std::string command = "/usr/bin/python3 -I '" + program.string() + "' '" + (folder_ / "cases").string() + "' '" + (folder_ / "data").string() + "'";
-  EXPECT_EQ(std::system(command.c_str()), 0) << "NumPy disagrees, or Debian's Python with NumPy (python3-numpy) is missing; see the lines above";
+  const std::string command = "/usr/bin/python3 -I '" + program.string() + "' '" + (folder_ / "cases").string() + "' '" +
+                              (folder_ / "data").string() + "'";
+  EXPECT_EQ(std::system(command.c_str()), 0)
+      << "NumPy disagrees, or Debian's Python with NumPy (python3-numpy) is missing; see the lines above";
 }
 
 void compare_with_numpy(int count, Body body) {

@@ -21,7 +21,9 @@ class Random {
   explicit Random(std::uint64_t seed) : engine_(seed), seed_(seed) {}
 
   [[nodiscard]] std::uint64_t seed() const { return seed_; }
-  std::int64_t from(std::int64_t low, std::int64_t high) { return std::uniform_int_distribution<std::int64_t>(low, high)(engine_); }
+  std::int64_t from(std::int64_t low, std::int64_t high) {
+    return std::uniform_int_distribution<std::int64_t>(low, high)(engine_);
+  }
   bool one_in(std::int64_t n) { return from(1, n) == 1; }
   double real(double low, double high) { return std::uniform_real_distribution<double>(low, high)(engine_); }
   // Up to that many axes, now and then with a size of 0, and sometimes one long axis.
@@ -38,7 +40,8 @@ class Random {
 enum class Values { any, moderate, small_range };
 
 enum class Layout { dense, sliced, transposed, expanded, sliced_and_transposed };
-inline constexpr std::array all_layouts{Layout::dense, Layout::sliced, Layout::transposed, Layout::expanded, Layout::sliced_and_transposed};
+inline constexpr std::array all_layouts{Layout::dense, Layout::sliced, Layout::transposed, Layout::expanded,
+                                        Layout::sliced_and_transposed};
 
 std::string json(const Dims& dims);
 // The elements in row order, as bytes.
@@ -67,8 +70,10 @@ class Oracle {
   Oracle();
   ~Oracle();
 
-  void add(std::uint64_t seed, const std::string& op, const std::string& parameters, std::initializer_list<const Input*> inputs, const Tensor& result);
-  void add(std::uint64_t seed, const std::string& op, const std::string& parameters, const std::vector<const Input*>& inputs, const Tensor& result);
+  void add(std::uint64_t seed, const std::string& op, const std::string& parameters, std::initializer_list<const Input*> inputs,
+           const Tensor& result);
+  void add(std::uint64_t seed, const std::string& op, const std::string& parameters, const std::vector<const Input*>& inputs,
+           const Tensor& result);
   // Fails the test where NumPy disagrees, or is missing.
   void judge();
 

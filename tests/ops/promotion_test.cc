@@ -16,14 +16,35 @@ using enum DType;
 // with floats, or bfloat16.
 const std::map<std::pair<DType, DType>, DType> array_api{
     {{boolean, boolean}, boolean},
-    {{i8, i8}, i8},   {{i8, i16}, i16},  {{i8, i32}, i32},  {{i8, i64}, i64},
-    {{i16, i8}, i16}, {{i16, i16}, i16}, {{i16, i32}, i32}, {{i16, i64}, i64},
-    {{i32, i8}, i32}, {{i32, i16}, i32}, {{i32, i32}, i32}, {{i32, i64}, i64},
-    {{i64, i8}, i64}, {{i64, i16}, i64}, {{i64, i32}, i64}, {{i64, i64}, i64},
+    {{i8, i8}, i8},
+    {{i8, i16}, i16},
+    {{i8, i32}, i32},
+    {{i8, i64}, i64},
+    {{i16, i8}, i16},
+    {{i16, i16}, i16},
+    {{i16, i32}, i32},
+    {{i16, i64}, i64},
+    {{i32, i8}, i32},
+    {{i32, i16}, i32},
+    {{i32, i32}, i32},
+    {{i32, i64}, i64},
+    {{i64, i8}, i64},
+    {{i64, i16}, i64},
+    {{i64, i32}, i64},
+    {{i64, i64}, i64},
     {{u8, u8}, u8},
-    {{i8, u8}, i16},  {{i16, u8}, i16},  {{i32, u8}, i32},  {{i64, u8}, i64},
-    {{u8, i8}, i16},  {{u8, i16}, i16},  {{u8, i32}, i32},  {{u8, i64}, i64},
-    {{f32, f32}, f32}, {{f32, f64}, f64}, {{f64, f32}, f64}, {{f64, f64}, f64},
+    {{i8, u8}, i16},
+    {{i16, u8}, i16},
+    {{i32, u8}, i32},
+    {{i64, u8}, i64},
+    {{u8, i8}, i16},
+    {{u8, i16}, i16},
+    {{u8, i32}, i32},
+    {{u8, i64}, i64},
+    {{f32, f32}, f32},
+    {{f32, f64}, f64},
+    {{f64, f32}, f64},
+    {{f64, f64}, f64},
 };
 
 // The rest, row by row: what `a` (the row) gives with bool, u8, i8, i16, i32, i64, f16, bf16, f32, f64.
@@ -105,14 +126,16 @@ std::string refusal(Call&& call) {
 
 TEST(WeakNumbers, AreRefusedWhereTheyDoNotFit) {
   const Tensor x = ones({2}, u8);
-  EXPECT_EQ(refusal([&] { x + 300; }), "the number 300 does not fit in uint8; use a dtype that holds it, or cast the tensor to one first");
+  EXPECT_EQ(refusal([&] { x + 300; }),
+            "the number 300 does not fit in uint8; use a dtype that holds it, or cast the tensor to one first");
   EXPECT_NE(refusal([&] { x * -1; }), "");
   EXPECT_NE(refusal([&] { ones({1}, i8) + 128; }), "");
   EXPECT_NE(refusal([&] { ones({1}, i32) + 3'000'000'000; }), "");
   EXPECT_NE(refusal([&] { ones({1}, i64) + UINT64_MAX; }), "") << "it must not become -1";
   EXPECT_NE(refusal([&] { ones({1}, f32) + UINT64_MAX; }), "");
   EXPECT_NE(refusal([&] { full({2}, 300, u8); }), "");
-  EXPECT_EQ(refusal([&] { full({2}, 2.5, i32); }), "the number 2.5 does not fit in int32; use a dtype that holds it, or cast the tensor to one first");
+  EXPECT_EQ(refusal([&] { full({2}, 2.5, i32); }),
+            "the number 2.5 does not fit in int32; use a dtype that holds it, or cast the tensor to one first");
   EXPECT_NE(refusal([&] { full({2}, std::nan(""), i32); }), "");
   EXPECT_NE(refusal([&] { full({2}, 1e300, i64); }), "");
   EXPECT_EQ(read<std::int32_t>(full({2}, 3.0, i32)), (std::vector{3, 3}));

@@ -13,12 +13,14 @@ class TakeOnEachDevice : public testing::TestWithParam<const char*> {
   TakeOnEachDevice() { simulate_gpus(1); }
 };
 
-INSTANTIATE_TEST_SUITE_P(Each, TakeOnEachDevice, testing::Values("CPU:0", "GPU:0"), [](const auto& param) { return std::string(param.param, 3); });
+INSTANTIATE_TEST_SUITE_P(Each, TakeOnEachDevice, testing::Values("CPU:0", "GPU:0"),
+                         [](const auto& param) { return std::string(param.param, 3); });
 
 TEST_P(TakeOnEachDevice, AnIndexOutOfRangeSpoilsTheResultWithOpAndSite) {
   const DeviceScope on(GetParam());
   const Tensor x = constant({10.F, 20.F, 30.F});
-  for (const std::int64_t bad : {std::int64_t{3}, std::int64_t{-4}, std::numeric_limits<std::int64_t>::max(), std::numeric_limits<std::int64_t>::min()}) {
+  for (const std::int64_t bad :
+       {std::int64_t{3}, std::int64_t{-4}, std::numeric_limits<std::int64_t>::max(), std::numeric_limits<std::int64_t>::min()}) {
     SCOPED_TRACE(bad);
     const std::uint32_t line = __LINE__ + 1;
     const Tensor taken = take(x, constant({std::int64_t{0}, bad}));

@@ -43,8 +43,9 @@ TEST(Uniform, DoesNotDependOnTheNumberOfCores) {
 
 TEST(Uniform, OtherKeysAndCountersGiveOtherNumbers) {
   std::set<std::vector<std::byte>> seen;
-  for (const UniformOptions& options : {UniformOptions{.key = 0}, UniformOptions{.key = 1}, UniformOptions{.key = std::uint64_t{1} << 40U},
-                                        UniformOptions{.key = 0, .counter = 1'000}, UniformOptions{.key = 0, .counter = std::uint64_t{1} << 40U}}) {
+  for (const UniformOptions& options :
+       {UniformOptions{.key = 0}, UniformOptions{.key = 1}, UniformOptions{.key = std::uint64_t{1} << 40U},
+        UniformOptions{.key = 0, .counter = 1'000}, UniformOptions{.key = 0, .counter = std::uint64_t{1} << 40U}}) {
     EXPECT_TRUE(seen.insert(bytes_of(uniform({64}, options))).second);
   }
 }
@@ -97,7 +98,8 @@ TEST(Uniform, ReachesTheEndsOfAnIntegersRange) {
 }
 
 TEST(Uniform, TakesWholeNumbersBetweenFractionalBounds) {
-  for (const double each : values_of(uniform({1000}, {.low = 0.5, .high = 2.5, .dtype = DType::i32}))) EXPECT_TRUE(each == 1 || each == 2) << each;
+  for (const double each : values_of(uniform({1000}, {.low = 0.5, .high = 2.5, .dtype = DType::i32})))
+    EXPECT_TRUE(each == 1 || each == 2) << each;
 }
 
 }  // namespace

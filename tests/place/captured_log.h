@@ -42,7 +42,8 @@ class CapturedLog {
   }
   [[nodiscard]] std::size_t count(std::string_view part) const {
     const std::vector<std::string> all = texts();
-    return static_cast<std::size_t>(std::count_if(all.begin(), all.end(), [&](const std::string& line) { return line.find(part) != std::string::npos; }));
+    return static_cast<std::size_t>(
+        std::count_if(all.begin(), all.end(), [&](const std::string& line) { return line.find(part) != std::string::npos; }));
   }
 
  private:

@@ -1,6 +1,7 @@
 // Configuration: what may be set, until when, and what happens to a change that comes too late.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <thread>
 
 #include "tutti/place/runtime.h"
@@ -16,17 +17,19 @@ std::vector<std::string> names(const std::vector<LogicalDeviceInfo>& devices) {
 }
 using Names = std::vector<std::string>;
 
-// The message, without its site, of the error that the call must throw at this line of this file.
+// The message, without its site, of the error that the call must throw, naming a line between the first of the expression
+// and `last` of this file.
 template <class E, class Call>
-std::string refusal(Call&& call, std::uint32_t line) {
+std::string refusal(Call&& call, std::uint32_t last, Site first = {}) {
   try {
     call();
   } catch (const E& e) {
-    EXPECT_EQ(e.site().line(), line) << e.what();
+    EXPECT_GE(e.site().line(), std::min(first.line(), last)) << e.what();
+    EXPECT_LE(e.site().line(), std::max(first.line(), last)) << e.what();
     EXPECT_STREQ(e.site().file(), __FILE__) << e.what();
     return e.message();
   }
-  ADD_FAILURE_AT(__FILE__, static_cast<int>(line)) << "was accepted";
+  ADD_FAILURE_AT(__FILE__, static_cast<int>(last)) << "was accepted";
   return {};
 }
 
@@ -77,8 +80,15 @@ TEST(VisibleDevices, BadListsAreRefusedAtTheCall) {
   simulate_gpus(1);
   const PhysicalDevice gpu = list_physical_devices("GPU").at(0);
   EXPECT_NE(refusal<InvalidArgument>([&] { set_visible_devices(gpu, "CPU"); }, __LINE__).find("is not a CPU"), std::string::npos);
-  EXPECT_NE(refusal<InvalidArgument>([&] { set_visible_devices(gpu); }, __LINE__).find("the CPU cannot be made invisible"), std::string::npos);
-  EXPECT_NE(refusal<InvalidArgument>([&] { set_visible_devices(PhysicalDevice{"GPU", 5}, "GPU"); }, __LINE__).find("Unrecognized device"), std::string::npos);
+  EXPECT_NE(refusal<InvalidArgument>([&] { set_visible_devices(gpu); }, __LINE__).find("the CPU cannot be made invisible"),
+            std::string::npos);
+  EXPECT_NE(refusal<InvalidArgument>(
+                [&] {
+                  set_visible_devices(PhysicalDevice{"GPU", 5}, "GPU");
+                },
+                __LINE__)
+                .find("Unrecognized device"),
+            std::string::npos);
   EXPECT_EQ(get_visible_devices().size(), 2U) << "a refused call changes nothing";
 }
 
@@ -122,14 +132,36 @@ TEST(LogicalDevices, SplitTheCpuToo) {
 TEST(LogicalDevices, BadConfigurationsAreRefusedAtTheCall) {
   simulate_gpus(1, {.memory_bytes = MiB(64)});
   const PhysicalDevice gpu = list_physical_devices("GPU").at(0);
-  EXPECT_NE(refusal<InvalidArgument>([&] { set_logical_device_configuration(gpu, {}); }, __LINE__).find("give at least one"), std::string::npos);
-  EXPECT_NE(refusal<InvalidArgument>([&] { set_logical_device_configuration(gpu, {{.memory_limit = MiB(8)}, {}}); }, __LINE__)
-                .find("Setting memory limit is required for GPU virtual devices"), std::string::npos);
-  EXPECT_NE(refusal<InvalidArgument>([&] { set_logical_device_configuration(gpu, {{.memory_limit = MiB(60)}, {.memory_limit = MiB(60)}}); }, __LINE__)
-                .find("add up to more than the 64 MiB it has"), std::string::npos);
-  EXPECT_NE(refusal<InvalidArgument>([&] { set_logical_device_configuration(gpu, {{.memory_limit = UINT64_MAX}, {.memory_limit = 2}}); }, __LINE__)
-                .find("add up to more"), std::string::npos);
-  EXPECT_NE(refusal<InvalidArgument>([&] { set_logical_device_configuration({"GPU", 3}, {{}}); }, __LINE__).find("Unrecognized device"), std::string::npos);
+  EXPECT_NE(refusal<InvalidArgument>([&] { set_logical_device_configuration(gpu, {}); }, __LINE__).find("give at least one"),
+            std::string::npos);
+  EXPECT_NE(refusal<InvalidArgument>(
+                [&] {
+                  set_logical_device_configuration(gpu, {{.memory_limit = MiB(8)}, {}});
+                },
+                __LINE__)
+                .find("Setting memory limit is required for GPU virtual devices"),
+            std::string::npos);
+  EXPECT_NE(refusal<InvalidArgument>(
+                [&] {
+                  set_logical_device_configuration(gpu, {{.memory_limit = MiB(60)}, {.memory_limit = MiB(60)}});
+                },
+                __LINE__)
+                .find("add up to more than the 64 MiB it has"),
+            std::string::npos);
+  EXPECT_NE(refusal<InvalidArgument>(
+                [&] {
+                  set_logical_device_configuration(gpu, {{.memory_limit = UINT64_MAX}, {.memory_limit = 2}});
+                },
+                __LINE__)
+                .find("add up to more"),
+            std::string::npos);
+  EXPECT_NE(refusal<InvalidArgument>(
+                [&] {
+                  set_logical_device_configuration({"GPU", 3}, {{}});
+                },
+                __LINE__)
+                .find("Unrecognized device"),
+            std::string::npos);
   EXPECT_EQ(list_logical_devices("GPU").size(), 1U);
 }
 
@@ -142,7 +174,8 @@ TEST(MemoryGrowth, IsOnUnlessSwitchedOffAndThenMapsUpFront) {
   EXPECT_LT(memory_info("GPU:0").reserved, MiB(32));
   EXPECT_GT(memory_info("GPU:1").reserved, MiB(32));
   EXPECT_LE(memory_info("GPU:1").reserved, MiB(64));
-  const std::string message = refusal<InvalidArgument>([] { set_memory_growth(list_physical_devices("CPU").at(0), true); }, __LINE__);
+  const std::string message =
+      refusal<InvalidArgument>([] { set_memory_growth(list_physical_devices("CPU").at(0), true); }, __LINE__);
   EXPECT_TRUE(message.starts_with("Cannot set memory growth on non-GPU and non-Pluggable devices")) << message;
 }
 
@@ -169,7 +202,8 @@ TEST(FrozenConfiguration, RefusesAChangeAndNamesTheCallThatInitialised) {
   message = refusal<ConfigurationFrozen>([&] { set_memory_growth(gpus[0], false); }, __LINE__);
   EXPECT_TRUE(message.starts_with("Physical devices cannot be modified after being initialized")) << message;
   EXPECT_NE(message.find(where), std::string::npos) << message;
-  message = refusal<ConfigurationFrozen>([&] { set_logical_device_configuration(gpus[0], {{.memory_limit = MiB(8)}}); }, __LINE__);
+  message =
+      refusal<ConfigurationFrozen>([&] { set_logical_device_configuration(gpus[0], {{.memory_limit = MiB(8)}}); }, __LINE__);
   EXPECT_TRUE(message.starts_with("Virtual devices cannot be modified after being initialized")) << message;
   EXPECT_NE(message.find(where), std::string::npos) << message;
   message = refusal<ConfigurationFrozen>([&] { simulate_gpus(3); }, __LINE__);
@@ -209,8 +243,10 @@ TEST(FrozenConfiguration, ListingLogicalDevicesInitialisesAndQuestionsDoNot) {
 
 TEST(SimulatedGpus, OfImpossibleMakeAreRefused) {
   EXPECT_NE(refusal<InvalidArgument>([] { simulate_gpus(65); }, __LINE__).find("the most is 64"), std::string::npos);
-  EXPECT_NE(refusal<InvalidArgument>([] { simulate_gpus(1, {.workers = 0}); }, __LINE__).find("1 to 64 workers"), std::string::npos);
-  EXPECT_NE(refusal<InvalidArgument>([] { simulate_gpus(1, {.memory_bytes = 10}); }, __LINE__).find("at least 2 MiB"), std::string::npos);
+  EXPECT_NE(refusal<InvalidArgument>([] { simulate_gpus(1, {.workers = 0}); }, __LINE__).find("1 to 64 workers"),
+            std::string::npos);
+  EXPECT_NE(refusal<InvalidArgument>([] { simulate_gpus(1, {.memory_bytes = 10}); }, __LINE__).find("at least 2 MiB"),
+            std::string::npos);
 }
 
 TEST(ChangeableSettings, ChangeAtAnyTimeAndThoseOfAThreadStayWithIt) {
@@ -262,10 +298,13 @@ TEST(MemoryOfADevice, IsAskedForByAnyNameThatMeansOneDevice) {
   for (const char* name : {"GPU:1", "/gpu:1", "cuda:1", "/device:GPU:1", "/job:localhost/replica:0/task:0/device:GPU:1"}) {
     EXPECT_GT(memory_info(name).limit, 0U) << name;
   }
-  EXPECT_NE(refusal<UnknownDevice>([] { memory_info("GPU:7"); }, __LINE__).find("'GPU:7' unknown device; there are: "), std::string::npos);
+  EXPECT_NE(refusal<UnknownDevice>([] { memory_info("GPU:7"); }, __LINE__).find("'GPU:7' unknown device; there are: "),
+            std::string::npos);
   EXPECT_NE(refusal<InvalidArgument>([] { memory_info("GPU"); }, __LINE__).find("fits several devices"), std::string::npos);
-  EXPECT_NE(refusal<UnknownDevice>([] { memory_info("/job:worker/device:GPU:0"); }, __LINE__).find("unknown device"), std::string::npos);
-  EXPECT_NE(refusal<UnknownDevice>([] { trim_memory("/task:1/device:CPU:0"); }, __LINE__).find("unknown device"), std::string::npos);
+  EXPECT_NE(refusal<UnknownDevice>([] { memory_info("/job:worker/device:GPU:0"); }, __LINE__).find("unknown device"),
+            std::string::npos);
+  EXPECT_NE(refusal<UnknownDevice>([] { trim_memory("/task:1/device:CPU:0"); }, __LINE__).find("unknown device"),
+            std::string::npos);
   refusal<InvalidDeviceName>([] { reset_peak("GPU:x"); }, __LINE__);
 }
 

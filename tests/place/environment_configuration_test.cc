@@ -14,8 +14,9 @@ void set(const char* variable, const char* value) { ASSERT_EQ(::setenv(variable,
 // These tests say what the environment holds; what it held before must not matter.
 struct CleanEnvironment : testing::Test {
   CleanEnvironment() {
-    for (const char* variable : {"TUTTI_SIM_GPUS", "TUTTI_SIM_MEMORY", "TUTTI_SIM_DRIVER", "TUTTI_SIM_SEED", "CUDA_VISIBLE_DEVICES", "TUTTI_VISIBLE_DEVICES",
-                                 "TF_FORCE_GPU_ALLOW_GROWTH", "TUTTI_FORCE_GPU_ALLOW_GROWTH"}) {
+    for (const char* variable :
+         {"TUTTI_SIM_GPUS", "TUTTI_SIM_MEMORY", "TUTTI_SIM_DRIVER", "TUTTI_SIM_SEED", "CUDA_VISIBLE_DEVICES",
+          "TUTTI_VISIBLE_DEVICES", "TF_FORCE_GPU_ALLOW_GROWTH", "TUTTI_FORCE_GPU_ALLOW_GROWTH"}) {
       ::unsetenv(variable);
     }
   }

@@ -136,13 +136,16 @@ TEST(Placement, RefusesAGpuOnlyOpInACpuScopeUnlessPlacementIsSoft) {
 TEST(UnknownDevice, IsRefusedWithTensorFlowsTextTheListAndTheHint) {
   simulate_gpus(2);
   const DeviceScope on("/device:GPU:2");
+  const std::uint32_t line = __LINE__ + 2;
   try {
     ones({2});
     FAIL();
   } catch (const UnknownDevice& e) {
-    EXPECT_EQ(e.message(), "/job:localhost/replica:0/task:0/device:GPU:2 unknown device, asked for by op Fill; visible devices: " + full("GPU:0") + ", " + full("GPU:1") +
-                               ", " + full("CPU:0") + ". set_soft_device_placement(true) would choose an existing one");
-    EXPECT_EQ(e.site().line(), static_cast<std::uint32_t>(__LINE__ - 5));
+    EXPECT_EQ(
+        e.message(),
+        "/job:localhost/replica:0/task:0/device:GPU:2 unknown device, asked for by op Fill; visible devices: " + full("GPU:0") +
+            ", " + full("GPU:1") + ", " + full("CPU:0") + ". set_soft_device_placement(true) would choose an existing one");
+    EXPECT_EQ(e.site().line(), line);
     EXPECT_STREQ(e.site().file(), __FILE__);
   }
   const DeviceScope inner("GPU:0");
@@ -169,14 +172,16 @@ TEST(SoftPlacement, TakesTheBestDeviceAndWarnsOncePerSite) {
   set_soft_device_placement(true);
   const CapturedLog log;
   const DeviceScope on("GPU:5");
+  const std::uint32_t line = __LINE__ + 2;
   for (int i = 0; i < 3; ++i) {
     EXPECT_EQ(ones({2}).device(), full("GPU:0"));
     EXPECT_EQ(last_placement().reason, PlacementReason::soft_placement);
     EXPECT_EQ(last_placement().requested, "/device:GPU:5");
   }
   ASSERT_EQ(log.of(LogLevel::warning).size(), 1U);
-  EXPECT_EQ(log.of(LogLevel::warning)[0], "op Fill at " + std::string(__FILE__) + ":" + std::to_string(__LINE__ - 5) + " asked for " + full("GPU:5") +
-                                              ", which does not exist; soft placement put it on " + full("GPU:0"));
+  EXPECT_EQ(log.of(LogLevel::warning)[0], "op Fill at " + std::string(__FILE__) + ":" + std::to_string(line) + " asked for " +
+                                              full("GPU:5") + ", which does not exist; soft placement put it on " +
+                                              full("GPU:0"));
   ones({2});
   EXPECT_EQ(log.of(LogLevel::warning).size(), 2U) << "another site";
 }
@@ -202,9 +207,12 @@ TEST(PlacementLog, HasTensorFlowsLinesAndThoseOfCopies) {
                              "Executing op _EagerConst in device /job:localhost/replica:0/task:0/device:GPU:0",
                              "Executing op _EagerConst in device /job:localhost/replica:0/task:0/device:GPU:1",
                              "Executing op MatMul in device /job:localhost/replica:0/task:0/device:GPU:1",
-                             "Copying 24 bytes from /job:localhost/replica:0/task:0/device:GPU:0 to /job:localhost/replica:0/task:0/device:GPU:1 (input #0 of MatMul)",
-                             "Executing op NegateOnCpu in device /job:localhost/replica:0/task:0/device:CPU:0 (no kernel on the device asked for: /device:GPU:1)",
-                             "Copying 24 bytes from /job:localhost/replica:0/task:0/device:GPU:1 to /job:localhost/replica:0/task:0/device:CPU:0 (input #0 of NegateOnCpu)",
+                             "Copying 24 bytes from /job:localhost/replica:0/task:0/device:GPU:0 to "
+                             "/job:localhost/replica:0/task:0/device:GPU:1 (input #0 of MatMul)",
+                             "Executing op NegateOnCpu in device /job:localhost/replica:0/task:0/device:CPU:0 (no kernel on the "
+                             "device asked for: /device:GPU:1)",
+                             "Copying 24 bytes from /job:localhost/replica:0/task:0/device:GPU:1 to "
+                             "/job:localhost/replica:0/task:0/device:CPU:0 (input #0 of NegateOnCpu)",
                          }));
 }
 

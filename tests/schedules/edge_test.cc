@@ -50,7 +50,7 @@ void expect_right_on_every_schedule(const Program& program) {
   }
 }
 
-#define TUTTI_SCHEDULED(name, program, at_least)                                          \
+#define TUTTI_SCHEDULED(name, program, at_least)                                                 \
   TEST(DerivedEdges, AreAllNeededWhen##name) { expect_every_edge_is_needed(program, at_least); } \
   TEST(DerivedEdges, AreEnoughWhen##name) { expect_right_on_every_schedule(program); }
 

@@ -58,7 +58,9 @@ void expect_survival(const FaultCase& fault, std::uint64_t positions) {
 
 TEST(InjectedFaults, InKernelsSpoilOnlyWhatDependsOnThem) { expect_survival({FaultKind::kernel, "injected kernel failure"}, 24); }
 TEST(InjectedFaults, InCopiesSpoilOnlyWhatDependsOnThem) { expect_survival({FaultKind::copy, "injected copy failure"}, 16); }
-TEST(InjectedFaults, InAllocationsAreOutOfMemoryOrDoNoHarm) { expect_survival({FaultKind::allocation, "injected allocation failure"}, 4); }
+TEST(InjectedFaults, InAllocationsAreOutOfMemoryOrDoNoHarm) {
+  expect_survival({FaultKind::allocation, "injected allocation failure"}, 4);
+}
 
 TEST(InjectedFaults, NameTheOpTheDeviceAndTheLine) {
   simulate_gpus(1);
@@ -108,7 +110,9 @@ void expect_stall_is_reported_and_survived(const SimulationOptions& options) {
 }
 
 TEST(InjectedFaults, AStallIsReportedByADeadlineAndGoesOnWhenReleased) { expect_stall_is_reported_and_survived({}); }
-TEST(InjectedFaults, AStallIsReportedUnderTheSteppedDriverToo) { expect_stall_is_reported_and_survived({.driver = SimulationDriver::stepped}); }
+TEST(InjectedFaults, AStallIsReportedUnderTheSteppedDriverToo) {
+  expect_stall_is_reported_and_survived({.driver = SimulationDriver::stepped});
+}
 
 TEST(InjectedFaults, AStalledStreamDoesNotKeepTheProcessFromEnding) {
   EXPECT_EXIT(

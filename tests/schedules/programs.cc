@@ -29,7 +29,8 @@ std::string check(const char* what, const Tensor& got, const std::vector<std::in
   const std::vector<std::int64_t> values = read<std::int64_t>(got);
   for (std::size_t i = 0; i < values.size(); ++i) {
     if (values[i] == expected[i]) continue;
-    return std::string(what) + "[" + std::to_string(i) + "] is " + std::to_string(values[i]) + ", not " + std::to_string(expected[i]);
+    return std::string(what) + "[" + std::to_string(i) + "] is " + std::to_string(values[i]) + ", not " +
+           std::to_string(expected[i]);
   }
   return "";
 }
@@ -64,7 +65,8 @@ std::string values_cross_streams() {
     d = c + b;
   }
   const Tensor e = d + c;
-  return first_of({check("b", b, counted(2, 2)), check("c", c, counted(3, 3)), check("d", d, counted(5, 5)), check("e", e, counted(8, 8))});
+  return first_of(
+      {check("b", b, counted(2, 2)), check("c", c, counted(3, 3)), check("d", d, counted(5, 5)), check("e", e, counted(8, 8))});
 }
 
 std::string values_cross_devices() {
@@ -119,7 +121,8 @@ std::string given_away_memory_has_readers() {
     }
     x = add(std::move(x), 1);
   }
-  return first_of({check("seen 0", seen[0], counted(50, 10)), check("seen 1", seen[1], counted(60, 10)), check("seen 2", seen[2], counted(70, 10)), check("x", x, counted(8))});
+  return first_of({check("seen 0", seen[0], counted(50, 10)), check("seen 1", seen[1], counted(60, 10)),
+                   check("seen 2", seen[2], counted(70, 10)), check("x", x, counted(8))});
 }
 
 std::string variables_are_assigned_across_streams() {
@@ -139,7 +142,8 @@ std::string variables_are_assigned_across_streams() {
     tripled = v.value() * 3;
   }
   v.assign(counting(1000));
-  return first_of({check("doubled", doubled, counted(2, 2)), check("tripled", tripled, counted(27, 6)), check("v", v.value(), counted(1000))});
+  return first_of({check("doubled", doubled, counted(2, 2)), check("tripled", tripled, counted(27, 6)),
+                   check("v", v.value(), counted(1000))});
 }
 
 std::string uploads_reuse_their_staging() {
@@ -154,7 +158,8 @@ std::string uploads_reuse_their_staging() {
       uploaded.push_back(counting(1000 * i) + uploaded.back());
     }
   }
-  return first_of({check("0", uploaded[0], counted(0)), check("1", uploaded[1], counted(1000, 2)), check("2", uploaded[2], counted(2000)), check("3", uploaded[3], counted(5000, 2)),
+  return first_of({check("0", uploaded[0], counted(0)), check("1", uploaded[1], counted(1000, 2)),
+                   check("2", uploaded[2], counted(2000)), check("3", uploaded[3], counted(5000, 2)),
                    check("5", uploaded[5], counted(9000, 2))});
 }
 
@@ -165,7 +170,8 @@ std::string lent_memory_is_given_back_after_its_last_use() {
   Tensor copied;
   Tensor again;
   {
-    const Tensor wrapped = wrap_host_memory(lent.data(), DType::i64, {length}, [&lent] { std::fill(lent.begin(), lent.end(), -1); });
+    const Tensor wrapped =
+        wrap_host_memory(lent.data(), DType::i64, {length}, [&lent] { std::fill(lent.begin(), lent.end(), -1); });
     copied = wrapped + 1;
     const StreamScope in(other);
     again = wrapped * 2;
@@ -195,7 +201,8 @@ std::string random_program(std::uint64_t program_seed, const std::string& tolera
     const std::size_t right = below(values.size());
     Value made;
     made.expected.resize(static_cast<std::size_t>(length));
-    for (std::size_t i = 0; i < made.expected.size(); ++i) made.expected[i] = values[left].expected[i] + values[right].expected[i] + op;
+    for (std::size_t i = 0; i < made.expected.size(); ++i)
+      made.expected[i] = values[left].expected[i] + values[right].expected[i] + op;
     made.tensor = values[left].tensor + values[right].tensor;
     made.tensor = add(std::move(made.tensor), op);
     results.push_back(made);

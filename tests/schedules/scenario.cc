@@ -36,7 +36,8 @@ void send(int fd, const T* data, std::size_t count) {
   }
 }
 
-[[noreturn]] void run_child(const Program& program, std::uint64_t seed, const std::optional<Edge>& dropped, unsigned gpus, int fd) {
+[[noreturn]] void run_child(const Program& program, std::uint64_t seed, const std::optional<Edge>& dropped, unsigned gpus,
+                            int fd) {
   std::string complaint;
   try {
     simulate_gpus(gpus, {.memory_bytes = MiB(64), .driver = SimulationDriver::stepped, .seed = seed});
@@ -47,7 +48,8 @@ void send(int fd, const T* data, std::size_t count) {
     complaint = e.what();
   }
   std::uint64_t hash = 1469598103934665603ULL;
-  for (const ScheduleStep& step : stepped_schedule()) hash = (hash ^ (step.stream * 0x9E3779B97F4A7C15ULL + step.value)) * 1099511628211ULL;
+  for (const ScheduleStep& step : stepped_schedule())
+    hash = (hash ^ (step.stream * 0x9E3779B97F4A7C15ULL + step.value)) * 1099511628211ULL;
   const std::uint64_t head[3] = {hash, seen().size(), complaint.size()};
   send(fd, head, 3);
   send(fd, seen().data(), seen().size());
@@ -69,7 +71,8 @@ void receive(int fd, T* data, std::size_t count) {
 }  // namespace
 
 std::string to_string(const Edge& e) {
-  return std::to_string(e.producer_stream) + "@" + std::to_string(e.producer_value) + " -> " + std::to_string(e.consumer_stream) + "@" + std::to_string(e.consumer_value);
+  return std::to_string(e.producer_stream) + "@" + std::to_string(e.producer_value) + " -> " + std::to_string(e.consumer_stream) +
+         "@" + std::to_string(e.consumer_value);
 }
 
 Outcome run(const Program& program, std::uint64_t seed, const std::optional<Edge>& dropped, unsigned gpus) {

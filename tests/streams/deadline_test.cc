@@ -36,8 +36,9 @@ TEST(Deadline, ListsOpLineAndAgeOfWhatIsPendingAndLeavesItRunning) {
     after = gated * 2;
   }
   gate.await_entered();
-  for (const std::string& text : {deadline_text([&] { stream.sync({.timeout = 5ms}); }), deadline_text([&] { sync_devices({.timeout = 5ms}); }),
-                                  deadline_text([&] { synchronize("GPU:1", {.timeout = 0ms}); }), deadline_text([&] { after.sync({.timeout = 5ms}); })}) {
+  for (const std::string& text :
+       {deadline_text([&] { stream.sync({.timeout = 5ms}); }), deadline_text([&] { sync_devices({.timeout = 5ms}); }),
+        deadline_text([&] { synchronize("GPU:1", {.timeout = 0ms}); }), deadline_text([&] { after.sync({.timeout = 5ms}); })}) {
     EXPECT_NE(text.find("TestGate (running)"), std::string::npos) << text;
     EXPECT_NE(text.find("Mul"), std::string::npos) << text;
     EXPECT_NE(text.find(gate_line.to_string()), std::string::npos) << text;

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <deque>
 #include <mutex>
 #include <string_view>
 #include <vector>
@@ -48,14 +49,21 @@ class Gate {
     static const OpRow& made = register_op({.name = "TestGate", .infer = infer}, {.cpu = pass, .sim = pass});
     return made;
   }
-  State* state_ = new State;  // never freed: a kernel may be about to leave it
+  // Never freed: a kernel may be about to leave it. Gates are made by one thread of a test.
+  static State& make_state() {
+    static auto& all = *new std::deque<State>;
+    return all.emplace_back();
+  }
+  State* state_ = &make_state();
 };
 
 // What ran, in the order in which it ran.
 class Notes {
  public:
   // Enqueues a kernel that writes the number down; depends on nothing.
-  Tensor note(std::int64_t number, Site site = {}) { return call_op(row(), std::vector<Tensor>{}, Attributes(Entry{&numbers_, &mutex_, number}), site).at(0); }
+  Tensor note(std::int64_t number, Site site = {}) {
+    return call_op(row(), std::vector<Tensor>{}, Attributes(Entry{&numbers_, &mutex_, number}), site).at(0);
+  }
   [[nodiscard]] std::vector<std::int64_t> taken() {
     const std::lock_guard lock(mutex_);
     return numbers_;

@@ -75,8 +75,7 @@ TEST(Stream, IsRunByAParkedWorkerWhileTheOtherIsBusy) {
     gate.await_entered();
     // Idle workers spin for some 20 us before they park; with a busy one beside it, the other must still be woken.
     const Nanoseconds parked_by = now() + 30'000 * round;
-    while (now() < parked_by) {
-    }
+    while (now() < parked_by) {}
     const StreamScope in(free);
     EXPECT_EQ(item<float>(ones({})), 1);
     gate.open();

@@ -22,6 +22,7 @@ class Error : public std::runtime_error {
   std::size_t length_;
 };
 
+// clang-format off
 // Misuse, reported at the call.
 struct InvalidArgument : Error { using Error::Error; };
 struct InvalidDeviceName : InvalidArgument { using InvalidArgument::InvalidArgument; };
@@ -44,5 +45,6 @@ struct KernelFailed : AsyncError { using AsyncError::AsyncError; };
 struct CopyFailed : AsyncError { using AsyncError::AsyncError; };
 struct DeviceLost : AsyncError { using AsyncError::AsyncError; };
 struct Cancelled : AsyncError { using AsyncError::AsyncError; };
+// clang-format on
 
 }  // namespace tutti

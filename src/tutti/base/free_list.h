@@ -81,8 +81,9 @@ class FreeList {
     Shared& common = shared();
     const std::lock_guard lock(common.mutex);
     if (common.head == nullptr) {
-      constexpr std::size_t stride = (sizeof(T) + alignof(std::max_align_t) - 1) / alignof(std::max_align_t) * alignof(std::max_align_t);
-      auto* chunk = static_cast<std::byte*>(::operator new(stride * batch));
+      constexpr std::size_t stride =
+          (sizeof(T) + alignof(std::max_align_t) - 1) / alignof(std::max_align_t) * alignof(std::max_align_t);
+      auto* chunk = static_cast<std::byte*>(::operator new(stride* batch));
       common.chunks.push_back(chunk);
       for (std::size_t i = 0; i < batch; ++i) {
         auto* node = reinterpret_cast<Node*>(chunk + i * stride);

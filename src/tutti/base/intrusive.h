@@ -52,8 +52,7 @@ class Ref {
   void drop() noexcept {
     if (object_ == nullptr) return;
     // The sole owner needs no read-modify-write: nobody else can touch the count.
-    if (object_->count_.load(std::memory_order_acquire) == 1 ||
-        object_->count_.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+    if (object_->count_.load(std::memory_order_acquire) == 1 || object_->count_.fetch_sub(1, std::memory_order_acq_rel) == 1) {
       object_->count_.store(0, std::memory_order_relaxed);
       object_->release();
     }

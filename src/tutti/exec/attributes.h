@@ -10,7 +10,7 @@ namespace tutti {
 
 struct UniformAttributes {
   std::uint64_t key = 0;      // Philox key
-  std::uint64_t counter = 0;  // position of the first element
+  std::uint64_t counter = 0;  // the first Philox block; a draw of n elements uses fewer than n blocks
   double low = 0;
   double high = 1;
 };

@@ -37,7 +37,12 @@ void release_later(ExternalBuffer* buffer) noexcept {
       Points after;
       buffer->unfinished_uses(after);
       derive_edges(stream, after, buffer->site());
-      stream.submit({.kind = &release_kind, .name = "give back host memory", .site = buffer->site(), .payload = static_cast<const void*>(&buffer), .payload_bytes = sizeof(void*)}, after.view());
+      stream.submit({.kind = &release_kind,
+                     .name = "give back host memory",
+                     .site = buffer->site(),
+                     .payload = static_cast<const void*>(&buffer),
+                     .payload_bytes = sizeof(void*)},
+                    after.view());
       break;
     }
     lock.unlock();

@@ -31,7 +31,9 @@ class Brought {
 };
 
 [[noreturn]] void refuse_inside_kernel(const char* op, Site site) {
-  throw InvalidState(text("op ", op, " was called inside a kernel; a kernel computes on its operands only: compose ops on the host instead"), site);
+  throw InvalidState(
+      text("op ", op, " was called inside a kernel; a kernel computes on its operands only: compose ops on the host instead"),
+      site);
 }
 
 // Inference may be a user's: what it throws reaches the caller as an Error with the call's site, and what it says is
@@ -49,9 +51,11 @@ void infer(const OpCall& call, Inference& inferred) {
   if (!call.op.is_elementwise || inferred.outputs() == 0) return;
   const Shape& common = inferred.output_at(0).shape;
   for (std::size_t i = 0; i < inferred.inputs(); ++i) {
-    if (inferred.shape(i) == common) [[likely]] continue;
+    if (inferred.shape(i) == common) [[likely]]
+      continue;
     const std::optional<Shape> both = broadcast(inferred.shape(i), common);
-    if (!both || !(*both == common)) inferred.reject_shapes(text("its inputs do not broadcast to the output's shape ", to_string(common)));
+    if (!both || !(*both == common))
+      inferred.reject_shapes(text("its inputs do not broadcast to the output's shape ", to_string(common)));
   }
 }
 
@@ -59,9 +63,12 @@ void bring_inputs(OpCall& call, LogicalDevice& on, Brought& brought) {
   unsigned number = 0;
   for (OpInput& input : call.inputs()) {
     const unsigned at = number++;
-    if (input.tensor == nullptr || &input.tensor->buffer()->device() == &on.device()) [[likely]] continue;
+    if (input.tensor == nullptr || &input.tensor->buffer()->device() == &on.device()) [[likely]]
+      continue;
     if (call.op.access_of(at) == Access::update) {
-      throw InvalidArgument(text(call.op.name, " writes a variable on ", input.tensor->buffer()->device().name(), " and cannot run on ", on.name()), call.site);
+      throw InvalidArgument(
+          text(call.op.name, " writes a variable on ", input.tensor->buffer()->device().name(), " and cannot run on ", on.name()),
+          call.site);
     }
     const Tensor source(Ref<TensorImpl>(const_cast<TensorImpl*>(input.tensor)));
     input.tensor = brought.keep(copy_to_device(source, on, call.op.name.c_str(), static_cast<int>(at), call.site));
@@ -89,8 +96,8 @@ Ref<Buffer> reusable_memory(const OpCall& call, const OutputSpec& spec, bool in_
     const std::size_t at = number++;
     if (!input.is_given_away || call.op.access_of(at) != Access::consume) continue;
     const TensorImpl& tensor = *input.tensor;
-    const bool fits = tensor.is_unique() && tensor.buffer()->is_unique() && size_of(tensor.dtype()) == size_of(spec.dtype) && tensor.shape() == spec.shape &&
-                      tensor.offset() == 0 && tensor.strides() == dense_strides(spec.shape);
+    const bool fits = tensor.is_unique() && tensor.buffer()->is_unique() && size_of(tensor.dtype()) == size_of(spec.dtype) &&
+                      tensor.shape() == spec.shape && tensor.offset() == 0 && tensor.strides() == dense_strides(spec.shape);
     if (fits && (!in_caller || tensor.buffer()->is_idle())) return tensor.buffer();
   }
   return nullptr;
@@ -102,7 +109,9 @@ std::size_t checked_bytes(DType dtype, const Shape& shape, Site site) {
   const std::optional<std::int64_t> count = element_count(shape);
   std::int64_t bytes = 0;
   if (!count || __builtin_mul_overflow(*count, static_cast<std::int64_t>(size_of(dtype)), &bytes)) {
-    throw ShapeError(text("a tensor of shape ", to_string(shape), " and dtype ", to_string(dtype), " cannot be: sizes must not be negative and all bytes must fit in 63 bits"), site);
+    throw ShapeError(text("a tensor of shape ", to_string(shape), " and dtype ", to_string(dtype),
+                          " cannot be: sizes must not be negative and all bytes must fit in 63 bits"),
+                     site);
   }
   return static_cast<std::size_t>(bytes);
 }
@@ -110,7 +119,8 @@ std::size_t checked_bytes(DType dtype, const Shape& shape, Site site) {
 void execute(OpCall& call) {
   Runtime& instance = runtime(call.site);
   const char* name = call.op.name.c_str();
-  if (is_inside_kernel()) [[unlikely]] refuse_inside_kernel(name, call.site);
+  if (is_inside_kernel()) [[unlikely]]
+    refuse_inside_kernel(name, call.site);
   Inference inferred(call);
   infer(call, inferred);
   LogicalDevice& on = place_op(instance, name, call.op.mask.load(std::memory_order_acquire), call.pinned, call.site);
@@ -129,7 +139,8 @@ void execute(OpCall& call) {
     call.outputs[i] = make_dense(std::move(memory), spec.dtype, spec.shape);
   }
   Ref<Buffer> scratch;
-  if (inferred.scratch_bytes() > 0) scratch = on.memory().allocate(static_cast<std::size_t>(inferred.scratch_bytes()), for_stream, call.site);
+  if (inferred.scratch_bytes() > 0)
+    scratch = on.memory().allocate(static_cast<std::size_t>(inferred.scratch_bytes()), for_stream, call.site);
 
   Launch launch(call.op, call.attributes, on, call.site);
   const Shape* like = call.op.is_elementwise && call.output_count > 0 ? &inferred.output_at(0).shape : nullptr;
@@ -139,7 +150,7 @@ void execute(OpCall& call) {
     if (input.tensor != nullptr) {
       launch.input(*input.tensor, call.op.access_of(at), like);
     } else {
-      launch.scalar(input.dtype, input.scalar, like);
+      launch.scalar(input.scalar_dtype, input.scalar, like);
     }
   }
   for (std::size_t i = 0; i < call.output_count; ++i) launch.output(call.outputs[i].impl());
@@ -167,7 +178,9 @@ void launch_copy(const Tensor& from, const Tensor& to, LogicalDevice& mover, boo
   }
 }
 
-LogicalDevice& mover_between(const Tensor& x, LogicalDevice& to, Site site) { return to.is_cpu() ? runtime(site).of(x.impl().buffer()->device()) : to; }
+LogicalDevice& mover_between(const Tensor& x, LogicalDevice& to, Site site) {
+  return to.is_cpu() ? runtime(site).of(x.impl().buffer()->device()) : to;
+}
 
 }  // namespace
 
@@ -177,7 +190,8 @@ Tensor fresh_copy(const Tensor& x, LogicalDevice& to, Site site) {
   LogicalDevice& mover = mover_between(x, to, site);
   const bool in_caller = mover.device().runs_in_caller() && detail::thread_settings.synchronous && x.is_ready();
   const StreamId for_stream = in_caller ? StreamId::none : current_stream(mover).id();
-  Tensor out = make_dense(to.memory().allocate(checked_bytes(x.dtype(), x.shape(), site), for_stream, site), x.dtype(), x.shape());
+  Tensor out =
+      make_dense(to.memory().allocate(checked_bytes(x.dtype(), x.shape(), site), for_stream, site), x.dtype(), x.shape());
   launch_copy(x, out, mover, in_caller, site);
   return out;
 }
@@ -199,7 +213,8 @@ void overwrite(const Tensor& target, const Tensor& value, Site site) {
   if (is_inside_kernel()) refuse_inside_kernel("_Copy", site);
   LogicalDevice& on = runtime(site).of(target.impl().buffer()->device());
   LogicalDevice& mover = mover_between(value, on, site);
-  const bool in_caller = mover.device().runs_in_caller() && detail::thread_settings.synchronous && value.is_ready() && target.impl().buffer()->is_idle();
+  const bool in_caller = mover.device().runs_in_caller() && detail::thread_settings.synchronous && value.is_ready() &&
+                         target.impl().buffer()->is_idle();
   launch_copy(value, target, mover, in_caller, site);
 }
 

@@ -6,37 +6,23 @@
 
 namespace tutti {
 
-namespace {
-const Shape scalar_shape{};
-}
-
 void detail::raise_attribute_size(std::size_t given, std::size_t wanted) {
-  throw InvalidArgument(text("attributes of ", wanted, " bytes are needed; the call gave ", given), Site{});  // run_call knows the site
+  throw InvalidArgument(text("attributes of ", wanted, " bytes are needed; the call gave ", given),
+                        Site{});  // run_call knows the site
 }
 
-std::size_t Inference::inputs() const noexcept { return call_.inputs().size(); }
+const Shape Inference::scalar_shape{};
 
-void Inference::check_input(std::size_t input) const {
-  if (input >= inputs()) [[unlikely]] {
-    throw InvalidArgument(text(call_.op.name, " was called with ", inputs(), " inputs; it also needs input #", input), call_.site);
-  }
-}
+Inference::Inference(const OpCall& call) noexcept : call_(call), inputs_(call.inputs()) {}
 
-DType Inference::dtype(std::size_t input) const {
-  check_input(input);
-  const OpInput& in = call_.inputs()[input];
-  return in.tensor != nullptr ? in.tensor->dtype() : in.dtype;
-}
-
-const Shape& Inference::shape(std::size_t input) const {
-  check_input(input);
-  const OpInput& in = call_.inputs()[input];
-  return in.tensor != nullptr ? in.tensor->shape() : scalar_shape;
+void Inference::raise_missing(std::size_t input) const {
+  throw InvalidArgument(text(call_.op.name, " was called with ", inputs(), " inputs; it also needs input #", input), call_.site);
 }
 
 const Attributes& Inference::attributes_of(std::size_t size) const {
   if (call_.attributes.size() != size) [[unlikely]] {
-    throw InvalidArgument(text(call_.op.name, " needs attributes of ", size, " bytes; the call gave ", call_.attributes.size()), call_.site);
+    throw InvalidArgument(text(call_.op.name, " needs attributes of ", size, " bytes; the call gave ", call_.attributes.size()),
+                          call_.site);
   }
   return call_.attributes;
 }
@@ -44,17 +30,20 @@ const Attributes& Inference::attributes_of(std::size_t size) const {
 Site Inference::site() const noexcept { return call_.site; }
 
 const OutputSpec& Inference::wanted() const {
-  if (call_.wanted == nullptr) throw InvalidArgument(text(call_.op.name, ": the caller must state the output's dtype and shape"), call_.site);
+  if (call_.wanted == nullptr)
+    throw InvalidArgument(text(call_.op.name, ": the caller must state the output's dtype and shape"), call_.site);
   return *call_.wanted;
 }
 
 void Inference::output(DType dtype, const Shape& shape) {
-  if (output_count_ == most_outputs) throw InvalidArgument(text(call_.op.name, ": an op has at most ", most_outputs, " outputs"), call_.site);
+  if (output_count_ == most_outputs)
+    throw InvalidArgument(text(call_.op.name, ": an op has at most ", most_outputs, " outputs"), call_.site);
   outputs_[output_count_++] = {dtype, shape};
 }
 
 void Inference::scratch(std::int64_t bytes) {
-  if (bytes < 0) throw InvalidArgument(text(call_.op.name, ": its inference asked for ", bytes, " bytes of scratch memory"), call_.site);
+  if (bytes < 0)
+    throw InvalidArgument(text(call_.op.name, ": its inference asked for ", bytes, " bytes of scratch memory"), call_.site);
   scratch_bytes_ = bytes;
 }
 

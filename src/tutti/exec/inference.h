@@ -3,9 +3,11 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <string_view>
 
 #include "tutti/exec/kernel.h"
+#include "tutti/exec/op_input.h"
 
 namespace tutti {
 
@@ -20,12 +22,15 @@ class Inference {
  public:
   static constexpr std::size_t most_outputs = 4;
 
-  explicit Inference(const OpCall& call) noexcept : call_(call) {}
+  explicit Inference(const OpCall& call) noexcept;
 
-  [[nodiscard]] std::size_t inputs() const noexcept;
+  [[nodiscard]] std::size_t inputs() const noexcept { return inputs_.size(); }
   // Throw InvalidArgument when the call has no such input.
-  [[nodiscard]] DType dtype(std::size_t input) const;
-  [[nodiscard]] const Shape& shape(std::size_t input) const;
+  [[nodiscard]] DType dtype(std::size_t input) const { return checked(input).dtype(); }
+  [[nodiscard]] const Shape& shape(std::size_t input) const {
+    const TensorImpl* tensor = checked(input).tensor;
+    return tensor != nullptr ? tensor->shape() : scalar_shape;
+  }
   template <class T>
   [[nodiscard]] T attributes() const {
     return attributes_of(sizeof(T)).template as<T>();
@@ -53,9 +58,17 @@ class Inference {
 
  private:
   [[nodiscard]] const Attributes& attributes_of(std::size_t size) const;
-  void check_input(std::size_t input) const;
+  [[nodiscard]] const OpInput& checked(std::size_t input) const {
+    if (input >= inputs_.size()) [[unlikely]]
+      raise_missing(input);
+    return inputs_[input];
+  }
+  [[noreturn]] void raise_missing(std::size_t input) const;
+
+  static const Shape scalar_shape;
 
   const OpCall& call_;
+  std::span<const OpInput> inputs_;
   std::array<OutputSpec, most_outputs> outputs_;
   std::size_t output_count_ = 0;
   std::int64_t scratch_bytes_ = 0;

@@ -37,7 +37,8 @@ class Attributes {
   // Throws InvalidArgument when the call was given none, or a struct of another size.
   template <class T>
   [[nodiscard]] T as() const {
-    if (size_ != sizeof(T)) [[unlikely]] detail::raise_attribute_size(size_, sizeof(T));
+    if (size_ != sizeof(T)) [[unlikely]]
+      detail::raise_attribute_size(size_, sizeof(T));
     T value;
     std::memcpy(&value, bytes_.data(), sizeof(T));
     return value;

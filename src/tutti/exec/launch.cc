@@ -92,23 +92,32 @@ KernelCall Launch::call() const noexcept {
   return out;
 }
 
-Kernel Launch::kernel() const noexcept { return op_.kernels[static_cast<std::size_t>(on_.device().backend())].load(std::memory_order_acquire); }
+Kernel Launch::kernel() const noexcept {
+  return op_.kernels[static_cast<std::size_t>(on_.device().backend())].load(std::memory_order_acquire);
+}
 
 void Launch::run_in_caller() {
   const bool traced = journal::is_recording();
   const Nanoseconds begin = traced ? now() : 0;
   KernelContext context{on_.device().parallel(), nullptr};
-  if (FailureRef failure = run_call(call(), count_, kernel(), context, on_.name())) [[unlikely]] current_stream(on_).report(std::move(failure));
+  if (FailureRef failure = run_call(call(), count_, kernel(), context, on_.name())) [[unlikely]]
+    current_stream(on_).report(std::move(failure));
   for (const Use& use : uses_) {
     if (use.is_write) use.buffer->note_write({});
   }
-  if (traced) [[unlikely]] journal::record({.kind = journal::EventKind::run, .name = op_.name.c_str(), .site = site_, .begin = begin, .end = now()});
+  if (traced) [[unlikely]]
+    journal::record({.kind = journal::EventKind::run, .name = op_.name.c_str(), .site = site_, .begin = begin, .end = now()});
 }
 
 void Launch::submit(DeviceStream& stream) {
   const PackedCall packed(call(), count_, kernel());
-  const Work work{.kind = &packed_call_kind, .name = op_.name.c_str(), .site = site_, .payload = packed.data(), .payload_bytes = packed.size(),
-                  .traffic_bytes = traffic_, .is_copy = op_.is_copy};
+  const Work work{.kind = &packed_call_kind,
+                  .name = op_.name.c_str(),
+                  .site = site_,
+                  .payload = packed.data(),
+                  .payload_bytes = packed.size(),
+                  .traffic_bytes = traffic_,
+                  .is_copy = op_.is_copy};
   const bool traced = journal::is_recording();
   const Nanoseconds begin = traced ? now() : 0;
   TimelinePoint point;
@@ -122,7 +131,8 @@ void Launch::submit(DeviceStream& stream) {
     }
     Points after;
     if (!detail::thread_settings.manual_order) [[likely]] {
-      for (const Use& use : uses_) use.is_write ? use.buffer->before_write(stream.id(), after) : use.buffer->before_read(stream.id(), after);
+      for (const Use& use : uses_)
+        use.is_write ? use.buffer->before_write(stream.id(), after) : use.buffer->before_read(stream.id(), after);
       derive_edges(stream, after, site_);
     }
     point = stream.submit(work, after.view());
@@ -131,8 +141,13 @@ void Launch::submit(DeviceStream& stream) {
   }
   stream.kick();
   if (traced) [[unlikely]] {
-    journal::record({.kind = journal::EventKind::enqueue, .name = op_.name.c_str(), .site = site_, .begin = begin, .end = now(),
-                     .value = point.value, .target = point.stream});
+    journal::record({.kind = journal::EventKind::enqueue,
+                     .name = op_.name.c_str(),
+                     .site = site_,
+                     .begin = begin,
+                     .end = now(),
+                     .value = point.value,
+                     .target = point.stream});
   }
 }
 

@@ -8,18 +8,11 @@
 #include <vector>
 
 #include "tutti/exec/kernel.h"
+#include "tutti/exec/op_input.h"
 #include "tutti/exec/op_table.h"
 #include "tutti/tensor/tensor.h"
 
 namespace tutti {
-
-// One input: a tensor, or a host scalar that travels inside the call.
-struct OpInput {
-  const TensorImpl* tensor = nullptr;
-  bool is_given_away = false;  // the caller holds it no longer: its memory may be reused
-  DType dtype = DType::f32;    // of the scalar
-  std::array<std::byte, 8> scalar{};
-};
 
 // The tensors pointed to must live until the executor returns.
 struct OpCall {
@@ -27,7 +20,7 @@ struct OpCall {
 
   const OpRow& op;
   Site site;
-  LogicalDevice* pinned = nullptr;  // the device of the variable it touches
+  LogicalDevice* pinned = nullptr;     // the device of the variable it touches
   const OutputSpec* wanted = nullptr;  // stated by the caller, where it does not follow from inputs
   Attributes attributes;
   std::array<Tensor, Inference::most_outputs> outputs;
@@ -46,7 +39,9 @@ struct OpCall {
   }
   void add(const Tensor& tensor) { add({.tensor = &tensor.impl(site)}); }
   [[nodiscard]] std::span<OpInput> inputs() noexcept { return {more_.empty() ? inline_.data() : more_.data(), input_count_}; }
-  [[nodiscard]] std::span<const OpInput> inputs() const noexcept { return {more_.empty() ? inline_.data() : more_.data(), input_count_}; }
+  [[nodiscard]] std::span<const OpInput> inputs() const noexcept {
+    return {more_.empty() ? inline_.data() : more_.data(), input_count_};
+  }
 
  private:
   std::array<OpInput, inline_inputs> inline_;

@@ -55,11 +55,15 @@ std::size_t distance(std::string_view a, std::string_view b) {
 
 const OpRow& register_op(OpDefinition definition, const OpKernels& kernels, Site site) {
   if (definition.name.empty()) throw InvalidArgument("an op needs a name", site);
-  if (definition.infer == nullptr) throw InvalidArgument(text("op ", printable(definition.name), " needs an inference function: it says the dtype and shape of each output"), site);
+  if (definition.infer == nullptr)
+    throw InvalidArgument(
+        text("op ", printable(definition.name), " needs an inference function: it says the dtype and shape of each output"),
+        site);
   Table& all = table();
   const std::lock_guard lock(all.mutex);
   OpRow& made = row(all, definition.name);
-  if (made.infer != nullptr) throw InvalidArgument(text("an op named ", printable(definition.name), " is registered already; choose another name"), site);
+  if (made.infer != nullptr)
+    throw InvalidArgument(text("an op named ", printable(definition.name), " is registered already; choose another name"), site);
   made.infer = definition.infer;
   made.access = std::move(definition.access);
   made.is_elementwise = definition.is_elementwise;
@@ -92,7 +96,8 @@ const OpRow& find_op(std::string_view name, Site site) {
       nearest = known;
     }
   }
-  throw UnknownOp(text("no op is named '", printable(name), "'", nearest.empty() ? "" : text("; did you mean '", nearest, "'?")), site);
+  throw UnknownOp(text("no op is named '", printable(name), "'", nearest.empty() ? "" : text("; did you mean '", nearest, "'?")),
+                  site);
 }
 
 }  // namespace tutti

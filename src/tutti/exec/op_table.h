@@ -26,9 +26,9 @@ using Infer = void (*)(Inference& in);
 struct OpRow {
   std::string name;
   Infer infer = nullptr;
-  std::vector<Access> access;  // per input; the last one stands for all further inputs; empty: read
-  bool is_elementwise = false; // inputs are broadcast to the output's shape before the kernel sees them
-  bool is_copy = false;        // moves bytes between devices
+  std::vector<Access> access;   // per input; the last one stands for all further inputs; empty: read
+  bool is_elementwise = false;  // inputs are broadcast to the output's shape before the kernel sees them
+  bool is_copy = false;         // moves bytes between devices
   std::array<std::atomic<Kernel>, backend_kinds> kernels{};
   std::atomic<KernelMask> mask{0};
 

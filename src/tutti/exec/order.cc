@@ -18,7 +18,8 @@ std::vector<TimelinePoint> known_to_producer(TimelinePoint point) {
 }
 
 bool covers(const std::vector<TimelinePoint>& known, TimelinePoint point) {
-  return std::any_of(known.begin(), known.end(), [&](const TimelinePoint& p) { return p.stream == point.stream && p.value >= point.value; });
+  return std::any_of(known.begin(), known.end(),
+                     [&](const TimelinePoint& p) { return p.stream == point.stream && p.value >= point.value; });
 }
 
 // One point per stream, the latest, and none the stream is ordered after already.
@@ -27,7 +28,8 @@ void drop_repeated(DeviceStream& stream, Points& after) {
   for (std::size_t i = 0; i < after.size(); ++i) {
     const TimelinePoint point = after[i];
     if (point.stream == stream.id() || stream.known().covers(point)) continue;
-    const auto same = std::find_if(after.begin(), after.begin() + kept, [&](const TimelinePoint& p) { return p.stream == point.stream; });
+    const auto same =
+        std::find_if(after.begin(), after.begin() + kept, [&](const TimelinePoint& p) { return p.stream == point.stream; });
     if (same != after.begin() + kept) {
       same->value = std::max(same->value, point.value);
     } else {
@@ -60,7 +62,13 @@ void derive_edges(DeviceStream& stream, Points& after, Site site) {
     if (is_implied || (filter != nullptr && !filter(point, consumer))) continue;
     if (journal::is_recording()) [[unlikely]] {
       const Nanoseconds at = now();
-      journal::record({.kind = journal::EventKind::wait, .stream = stream.id(), .name = "wait", .site = site, .begin = at, .end = at, .value = index_of(point.stream)});
+      journal::record({.kind = journal::EventKind::wait,
+                       .stream = stream.id(),
+                       .name = "wait",
+                       .site = site,
+                       .begin = at,
+                       .end = at,
+                       .value = index_of(point.stream)});
     }
     after[kept++] = point;
   }

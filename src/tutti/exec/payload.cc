@@ -115,8 +115,14 @@ FailureRef failed_input(const KernelCall& call) noexcept {
 PackedCall::PackedCall(const KernelCall& call, std::size_t operand_count, Kernel kernel) {
   const std::size_t rest = packed_size(call, operand_count);
   const bool fits = sizeof(Head) + rest <= bytes_.size();
-  Head head{call.op, kernel, call.site, fits ? nullptr : new std::byte[rest], call.inputs, call.outputs,
-            static_cast<std::uint16_t>(operand_count), static_cast<std::uint16_t>(call.attributes->size())};
+  Head head{call.op,
+            kernel,
+            call.site,
+            fits ? nullptr : new std::byte[rest],
+            call.inputs,
+            call.outputs,
+            static_cast<std::uint16_t>(operand_count),
+            static_cast<std::uint16_t>(call.attributes->size())};
   std::memcpy(bytes_.data(), &head, sizeof head);
   std::byte* to = fits ? bytes_.data() + sizeof head : head.spilled;
   for (std::size_t i = 0; i < operand_count; ++i) {
@@ -130,7 +136,8 @@ PackedCall::PackedCall(const KernelCall& call, std::size_t operand_count, Kernel
   size_ = sizeof head + (fits ? rest : 0);
 }
 
-FailureRef run_call(const KernelCall& call, std::size_t operand_count, Kernel kernel, KernelContext& context, const std::string& device) noexcept {
+FailureRef run_call(const KernelCall& call, std::size_t operand_count, Kernel kernel, KernelContext& context,
+                    const std::string& device) noexcept {
   if (const FailureRef inherited = failed_input(call)) [[unlikely]] {
     spoil(call, operand_count, inherited);
     return nullptr;  // reported where it arose
@@ -139,7 +146,8 @@ FailureRef run_call(const KernelCall& call, std::size_t operand_count, Kernel ke
     const InsideKernel inside;
     kernel(call, context);
   } catch (...) {
-    FailureRef failure = failure_from(std::current_exception(), call.op->is_copy ? FailureKind::copy : FailureKind::kernel, call.op->name.c_str(), device, call.site);
+    FailureRef failure = failure_from(std::current_exception(), call.op->is_copy ? FailureKind::copy : FailureKind::kernel,
+                                      call.op->name.c_str(), device, call.site);
     spoil(call, operand_count, failure);
     return failure;
   }

@@ -27,6 +27,7 @@ class PackedCall {
 extern const WorkKind packed_call_kind;
 
 // The same for a call that is not packed, by the calling thread. Returns the failure, if any.
-FailureRef run_call(const KernelCall& call, std::size_t operand_count, Kernel kernel, KernelContext& context, const std::string& device) noexcept;
+FailureRef run_call(const KernelCall& call, std::size_t operand_count, Kernel kernel, KernelContext& context,
+                    const std::string& device) noexcept;
 
 }  // namespace tutti

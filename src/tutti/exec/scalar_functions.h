@@ -56,8 +56,8 @@ struct ExponentialConstants;
 
 template <>
 struct ExponentialConstants<float> {
-  static constexpr float lowest = -104.0F;   // the result is 0 here and below
-  static constexpr float highest = 89.0F;    // the result is infinite here and above
+  static constexpr float lowest = -104.0F;        // the result is 0 here and below
+  static constexpr float highest = 89.0F;         // the result is infinite here and above
   static constexpr float to_integer = 0x1.8p23F;  // adding it leaves an integer in the low bits
   static constexpr float bias = 127.0F;
   static constexpr float log2_e = 0x1.715476p+0F;

@@ -27,16 +27,20 @@ std::string pending_list(std::span<DeviceStream* const> streams) {
     out += text("\n  stream ", index_of(stream->id()), " on ", stream->device().name(), ": ", pending.size(), " pending");
     for (std::size_t i = 0; i < std::min(pending.size(), most_listed); ++i) {
       const PendingWork& work = pending[i];
-      out += text("\n    ", work.op, work.running ? " (running), " : ", ", "submitted ", age(work.since), " ago at ", work.site.to_string());
+      out += text("\n    ", work.op, work.running ? " (running), " : ", ", "submitted ", age(work.since), " ago at ",
+                  work.site.to_string());
     }
     if (pending.size() > most_listed) out += text("\n    ... and ", pending.size() - most_listed, " more");
   }
   return out.empty() ? "\n  nothing any more: the work ended just after the deadline" : out;
 }
 
-[[noreturn]] void raise_deadline(SyncReason reason, const SyncOptions& options, std::span<DeviceStream* const> streams, Site site) {
+[[noreturn]] void raise_deadline(SyncReason reason, const SyncOptions& options, std::span<DeviceStream* const> streams,
+                                 Site site) {
   const auto waited = std::chrono::duration_cast<std::chrono::milliseconds>(*options.timeout).count();
-  throw DeadlineExceeded(text(to_string(reason), " did not end within ", waited, " ms; it all goes on running. Still pending:", pending_list(streams)), site);
+  throw DeadlineExceeded(text(to_string(reason), " did not end within ", waited,
+                              " ms; it all goes on running. Still pending:", pending_list(streams)),
+                         site);
 }
 
 }  // namespace
@@ -51,7 +55,8 @@ void sync_streams(std::span<DeviceStream* const> streams, SyncReason reason, con
   std::vector<TimelinePoint> points;
   points.reserve(streams.size());
   for (const DeviceStream* stream : streams) points.push_back(stream->last());
-  if (await_all(points, reason, deadline_after(options.timeout), site) == WaitResult::timed_out) raise_deadline(reason, options, streams, site);
+  if (await_all(points, reason, deadline_after(options.timeout), site) == WaitResult::timed_out)
+    raise_deadline(reason, options, streams, site);
 }
 
 }  // namespace tutti

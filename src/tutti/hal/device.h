@@ -6,9 +6,9 @@
 #include <string>
 
 #include "tutti/base/ids.h"
+#include "tutti/hal/device_stream.h"
 #include "tutti/hal/memory_space.h"
 #include "tutti/hal/parallel.h"
-#include "tutti/hal/device_stream.h"
 
 namespace tutti {
 
@@ -32,7 +32,8 @@ struct PhysicalDeviceInfo {
 
 class Device {
  public:
-  Device(DeviceId id, PhysicalDeviceInfo info, std::string full_name) : id_(id), info_(std::move(info)), name_(std::move(full_name)) {}
+  Device(DeviceId id, PhysicalDeviceInfo info, std::string full_name)
+      : id_(id), info_(std::move(info)), name_(std::move(full_name)) {}
   Device(const Device&) = delete;
   Device& operator=(const Device&) = delete;
   virtual ~Device() = default;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tutti/base/clock.h"
+#include "tutti/base/short_lock.h"
 #include "tutti/hal/known_order.h"
 #include "tutti/hal/point.h"
 #include "tutti/hal/timeline.h"
@@ -19,9 +20,9 @@ namespace tutti {
 class Device;
 
 struct StreamOptions {
-  int priority = 0;                                       // higher runs first where the device must choose
-  std::uint64_t most_ops = 512;                           // bounded run-ahead, in ops
-  std::uint64_t most_bytes = std::uint64_t{4} << 30U;     // and in bytes
+  int priority = 0;                                    // higher runs first where the device must choose
+  std::uint64_t most_ops = 512;                        // bounded run-ahead, in ops
+  std::uint64_t most_bytes = std::uint64_t{4} << 30U;  // and in bytes
 
   friend bool operator==(const StreamOptions&, const StreamOptions&) = default;
 };
@@ -51,7 +52,7 @@ class DeviceStream {
   [[nodiscard]] bool is_idle() const noexcept { return timeline_.is_done(timeline_.submitted()); }
 
   // Held while an op's edges are derived and its work is submitted, so that the two are one step. Short.
-  [[nodiscard]] std::mutex& order() noexcept { return order_; }
+  [[nodiscard]] ShortLock& order() noexcept { return order_; }
   [[nodiscard]] KnownOrder& known() noexcept { return known_; }
 
   // The point the host must see done before one more piece of work fits, or the none point. Call with order() held.
@@ -81,7 +82,7 @@ class DeviceStream {
   StreamOptions options_;
   StreamId id_;
   Timeline& timeline_;
-  std::mutex order_;
+  ShortLock order_;
   KnownOrder known_;
   std::mutex failures_mutex_;
   std::vector<FailureRef> failures_;

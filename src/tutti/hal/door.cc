@@ -6,9 +6,9 @@
 #include <mutex>
 
 #include "tutti/base/error.h"
+#include "tutti/hal/device_stream.h"
 #include "tutti/hal/kernel_thread.h"
 #include "tutti/hal/lifecycle.h"
-#include "tutti/hal/device_stream.h"
 #include "tutti/journal/journal.h"
 
 namespace tutti {
@@ -55,8 +55,7 @@ struct SiteAccount {
     if (late) timed_out.fetch_add(1, std::memory_order_relaxed);
     blocked_time.fetch_add(waited, std::memory_order_relaxed);
     Nanoseconds before = longest.load(std::memory_order_relaxed);
-    while (before < waited && !longest.compare_exchange_weak(before, waited, std::memory_order_relaxed)) {
-    }
+    while (before < waited && !longest.compare_exchange_weak(before, waited, std::memory_order_relaxed)) {}
   }
 };
 
@@ -95,8 +94,12 @@ SiteAccount& account(Site site, SyncReason reason) {
 
 void note_passage(SyncReason reason, Site site, StreamId stream, Nanoseconds begin, Nanoseconds end) {
   journal::record({.kind = is_demand(reason) ? journal::EventKind::sync : journal::EventKind::throttle,
-                   .name = to_string(reason), .detail = is_demand(reason) ? "demand" : "flow",
-                   .site = site, .begin = begin, .end = end, .value = index_of(stream)});
+                   .name = to_string(reason),
+                   .detail = is_demand(reason) ? "demand" : "flow",
+                   .site = site,
+                   .begin = begin,
+                   .end = end,
+                   .value = index_of(stream)});
 }
 
 template <class Visit>
@@ -108,18 +111,24 @@ void for_each_account(Visit&& visit) {
 
 }  // namespace
 
-WaitResult await(TimelinePoint point, SyncReason reason, Deadline deadline, Site site) { return await_all(std::span(&point, 1), reason, deadline, site); }
+WaitResult await(TimelinePoint point, SyncReason reason, Deadline deadline, Site site) {
+  return await_all(std::span(&point, 1), reason, deadline, site);
+}
 
 WaitResult await_all(std::span<const TimelinePoint> points, SyncReason reason, Deadline deadline, Site site) {
   SiteAccount& entry = account(site, reason);
   entry.calls.fetch_add(1, std::memory_order_relaxed);
   const auto pending = std::find_if_not(points.begin(), points.end(), [](const TimelinePoint& p) { return is_done(p); });
   if (pending == points.end()) {
-    if (journal::is_recording()) [[unlikely]] note_passage(reason, site, StreamId::none, now(), now());
+    if (journal::is_recording()) [[unlikely]]
+      note_passage(reason, site, StreamId::none, now(), now());
     return WaitResult::done;
   }
   if (is_inside_kernel()) {
-    throw InvalidState("a kernel asked the runtime to wait for work (by reading or syncing); it would wait for itself: read the value before the op is called and pass it in", site);
+    throw InvalidState(
+        "a kernel asked the runtime to wait for work (by reading or syncing); it would wait for itself: read the value before "
+        "the op is called and pass it in",
+        site);
   }
   const Nanoseconds begin = now();
   bool all_done = true;
@@ -135,7 +144,8 @@ WaitResult await_all(std::span<const TimelinePoint> points, SyncReason reason, D
   return all_done ? WaitResult::done : WaitResult::timed_out;
 }
 
-BlockingRegion::BlockingRegion(SyncReason reason, Site site) : account_(&account(site, reason)), reason_(reason), site_(site), begin_(now()) {
+BlockingRegion::BlockingRegion(SyncReason reason, Site site)
+    : account_(&account(site, reason)), reason_(reason), site_(site), begin_(now()) {
   account_->calls.fetch_add(1, std::memory_order_relaxed);
 }
 
@@ -150,8 +160,9 @@ std::vector<SyncTotals> sync_totals() {
   for_each_account([&](const SiteAccount& a) {
     const std::uint64_t calls = a.calls.load(std::memory_order_relaxed);
     if (calls == 0) return;
-    out.push_back({a.site, a.reason, calls, a.blocked.load(std::memory_order_relaxed), a.timed_out.load(std::memory_order_relaxed),
-                   a.blocked_time.load(std::memory_order_relaxed), a.longest.load(std::memory_order_relaxed)});
+    out.push_back({a.site, a.reason, calls, a.blocked.load(std::memory_order_relaxed),
+                   a.timed_out.load(std::memory_order_relaxed), a.blocked_time.load(std::memory_order_relaxed),
+                   a.longest.load(std::memory_order_relaxed)});
   });
   std::sort(out.begin(), out.end(), [](const SyncTotals& a, const SyncTotals& b) { return a.blocked_time > b.blocked_time; });
   return out;

@@ -15,7 +15,8 @@ bool KnownOrder::covers(TimelinePoint point) const {
   const std::lock_guard lock(mutex_);
   if (steps_.empty()) return false;
   const auto& known = steps_.back().known;
-  return std::any_of(known.begin(), known.end(), [&](const TimelinePoint& p) { return p.stream == point.stream && p.value >= point.value; });
+  return std::any_of(known.begin(), known.end(),
+                     [&](const TimelinePoint& p) { return p.stream == point.stream && p.value >= point.value; });
 }
 
 void KnownOrder::merge(std::vector<TimelinePoint>& into, TimelinePoint point) const {

@@ -17,7 +17,8 @@ extern std::atomic<Lifecycle> lifecycle;
 
 // Throws InvalidState that says why.
 inline void require_usable(Site site) {
-  if (detail::lifecycle.load(std::memory_order_relaxed) != Lifecycle::usable) [[unlikely]] detail::refuse_use(site);
+  if (detail::lifecycle.load(std::memory_order_relaxed) != Lifecycle::usable) [[unlikely]]
+    detail::refuse_use(site);
 }
 inline bool is_usable() noexcept { return detail::lifecycle.load(std::memory_order_relaxed) == Lifecycle::usable; }
 // A copy made by fork(): its locks may be held by threads it does not have.

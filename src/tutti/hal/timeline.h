@@ -38,7 +38,8 @@ class alignas(64) Timeline {
   // and a load.
   void advance(std::uint64_t value) noexcept {
     completed_.store(value, std::memory_order_seq_cst);
-    if (lowest_waited_.load(std::memory_order_seq_cst) <= value) [[unlikely]] notify(value);
+    if (lowest_waited_.load(std::memory_order_seq_cst) <= value) [[unlikely]]
+      notify(value);
   }
 
   // False: the value is already reached and nothing was registered.
@@ -84,7 +85,8 @@ void retire_timeline(StreamId id) noexcept;
 // Never for StreamId::none.
 inline Timeline& timeline(StreamId id) noexcept {
   const std::uint32_t i = index_of(id);
-  return detail::timeline_blocks[i / detail::timelines_per_block].load(std::memory_order_acquire)[i % detail::timelines_per_block];
+  return detail::timeline_blocks[i / detail::timelines_per_block].load(
+      std::memory_order_acquire)[i % detail::timelines_per_block];
 }
 
 // No lock, no system call.

@@ -34,9 +34,9 @@ struct Work {
   const char* name = "";  // lives for ever
   Site site;
   const void* payload = nullptr;
-  std::size_t payload_bytes = 0;   // at most DeviceStream::most_payload_bytes
-  std::uint64_t traffic_bytes = 0; // counted against the stream's run-ahead in bytes
-  bool is_copy = false;            // moves bytes between devices
+  std::size_t payload_bytes = 0;    // at most DeviceStream::most_payload_bytes
+  std::uint64_t traffic_bytes = 0;  // counted against the stream's run-ahead in bytes
+  bool is_copy = false;             // moves bytes between devices
 };
 
 }  // namespace tutti

@@ -10,15 +10,15 @@
 namespace tutti::journal {
 
 enum class EventKind : std::uint8_t {
-  enqueue,     // the host handed work to a stream
-  run,         // a stream ran it
-  wait,        // a stream was ordered after a point of another stream
-  sync,        // the host went through the door
+  enqueue,  // the host handed work to a stream
+  run,      // a stream ran it
+  wait,     // a stream was ordered after a point of another stream
+  sync,     // the host went through the door
   alloc,
   free,
-  copy,        // an implicit copy between devices
-  place,       // an op was placed
-  throttle,    // bounded run-ahead made the host wait
+  copy,      // an implicit copy between devices
+  place,     // an op was placed
+  throttle,  // bounded run-ahead made the host wait
 };
 
 struct Event {

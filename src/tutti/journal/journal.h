@@ -18,7 +18,8 @@ void append(const Event& event) noexcept;
 inline bool is_recording() noexcept { return detail::recording.load(std::memory_order_relaxed); }
 
 inline void record(const Event& event) noexcept {
-  if (is_recording()) [[unlikely]] detail::append(event);
+  if (is_recording()) [[unlikely]]
+    detail::append(event);
 }
 
 // Switching on clears what was recorded before.

@@ -1,24 +1,12 @@
 #include "tutti/memory/buffer.h"
 
+#include <mutex>
+
 #include "tutti/hal/device.h"
 
 namespace tutti {
 
 namespace {
-
-class SpinGuard {
- public:
-  explicit SpinGuard(std::atomic_flag& flag) noexcept : flag_(flag) {
-    while (flag_.test_and_set(std::memory_order_acquire)) {
-    }
-  }
-  ~SpinGuard() { flag_.clear(std::memory_order_release); }
-  SpinGuard(const SpinGuard&) = delete;
-  SpinGuard& operator=(const SpinGuard&) = delete;
-
- private:
-  std::atomic_flag& flag_;
-};
 
 void add_unfinished(Points& out, TimelinePoint point, StreamId except) {
   if (point.stream == except || is_done(point)) return;
@@ -37,7 +25,7 @@ void Buffer::before_read(StreamId reader, Points& after) const { add_unfinished(
 
 void Buffer::before_write(StreamId writer, Points& after) const {
   add_unfinished(after, home_, writer);
-  const SpinGuard guard(readers_lock_);
+  const std::lock_guard guard(readers_lock_);
   for (const TimelinePoint& point : readers_) add_unfinished(after, point, writer);
 }
 
@@ -46,7 +34,7 @@ void Buffer::note_read(TimelinePoint point) {
     home_.value = point.value;
     return;
   }
-  const SpinGuard guard(readers_lock_);
+  const std::lock_guard guard(readers_lock_);
   if (readers_.size() == 1 && readers_[0].stream == point.stream) [[likely]] {
     readers_[0].value = point.value;
     return;
@@ -63,12 +51,12 @@ void Buffer::note_write(TimelinePoint point) {
   written_ = point;
   home_ = point;
   if (readers_.empty()) return;
-  const SpinGuard guard(readers_lock_);
+  const std::lock_guard guard(readers_lock_);
   readers_.clear();
 }
 
 bool Buffer::is_idle() const {
-  const SpinGuard guard(readers_lock_);
+  const std::lock_guard guard(readers_lock_);
   return is_settled();
 }
 

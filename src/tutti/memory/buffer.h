@@ -1,11 +1,11 @@
 // A counted piece of a device's memory that knows who uses it: the order of its uses and the failure of its contents.
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 
 #include "tutti/base/inline_vector.h"
 #include "tutti/base/intrusive.h"
+#include "tutti/base/short_lock.h"
 #include "tutti/base/site.h"
 #include "tutti/hal/failure.h"
 #include "tutti/hal/point.h"
@@ -89,8 +89,8 @@ class Buffer : public Counted {
   Site site_;
   TimelinePoint written_;
   TimelinePoint home_;  // last use on the stream that made the contents
-  mutable std::atomic_flag readers_lock_;  // a spin lock: held for a few instructions
-  Points readers_;                         // last use per other stream
+  mutable ShortLock readers_lock_;
+  Points readers_;  // last use per other stream
   FailureCell failure_;
 };
 

@@ -5,6 +5,7 @@
 #include <mutex>
 
 #include "tutti/base/error.h"
+#include "tutti/base/short_lock.h"
 #include "tutti/base/text.h"
 #include "tutti/hal/device.h"
 #include "tutti/hal/door.h"
@@ -45,12 +46,17 @@ struct DeviceMemory::State final : BlockOwner {
   [[noreturn]] void refuse(std::size_t bytes, Site site);
   void note(journal::EventKind kind, std::size_t bytes, Site site) const noexcept {
     const Nanoseconds at = now();
-    journal::record({.kind = kind, .name = kind == journal::EventKind::alloc ? "alloc" : "free",
-                     .detail = device.name().c_str(), .site = site, .begin = at, .end = at, .value = bytes});
+    journal::record({.kind = kind,
+                     .name = kind == journal::EventKind::alloc ? "alloc" : "free",
+                     .detail = device.name().c_str(),
+                     .site = site,
+                     .begin = at,
+                     .end = at,
+                     .value = bytes});
   }
 
   Device& device;
-  std::mutex mutex;  // short, but for mapping memory, which the door accounts for
+  ShortLock mutex;  // short, but for mapping memory, which the door accounts for
   MemoryStack stack;
   std::atomic<Relieve> relieve{nullptr};
   bool abandoned = false;  // the DeviceMemory is gone; the last block that comes back ends this
@@ -58,15 +64,18 @@ struct DeviceMemory::State final : BlockOwner {
 
 void DeviceMemory::State::take_back(Block& block) noexcept {
   // A fork may have inherited the lock held by a thread it does not have.
-  if (is_forked()) [[unlikely]] return;
-  if (journal::is_recording()) [[unlikely]] note(journal::EventKind::free, block.bytes(), block.site());
+  if (is_forked()) [[unlikely]]
+    return;
+  if (journal::is_recording()) [[unlikely]]
+    note(journal::EventKind::free, block.bytes(), block.site());
   bool last = false;
   {
     const std::lock_guard lock(mutex);
     stack.deallocate(block);
     last = abandoned && stack.statistics().live == 0;
   }
-  if (last) [[unlikely]] delete this;
+  if (last) [[unlikely]]
+    delete this;
 }
 
 bool DeviceMemory::State::await_pending(std::size_t blocks, Site site) {
@@ -76,9 +85,8 @@ bool DeviceMemory::State::await_pending(std::size_t blocks, Site site) {
     pool().pending_uses(blocks, uses);
   }
   // The last point of each stream stands for the earlier ones.
-  std::sort(uses.begin(), uses.end(), [](TimelinePoint a, TimelinePoint b) {
-    return a.stream != b.stream ? a.stream < b.stream : a.value > b.value;
-  });
+  std::sort(uses.begin(), uses.end(),
+            [](TimelinePoint a, TimelinePoint b) { return a.stream != b.stream ? a.stream < b.stream : a.value > b.value; });
   const auto same_stream = [](TimelinePoint a, TimelinePoint b) { return a.stream == b.stream; };
   uses.erase(std::unique(uses.begin(), uses.end(), same_stream), uses.end());
   for (const TimelinePoint& point : uses) await(point, SyncReason::memory_pressure, std::nullopt, site);
@@ -174,7 +182,8 @@ Ref<Buffer> DeviceMemory::allocate(std::size_t bytes, StreamId stream, Site site
     block = state.allocate_under_pressure(bytes, stream, site);
     if (block == nullptr) state.refuse(bytes, site);
   }
-  if (journal::is_recording()) [[unlikely]] state.note(journal::EventKind::alloc, bytes, site);
+  if (journal::is_recording()) [[unlikely]]
+    state.note(journal::EventKind::alloc, bytes, site);
   return Ref<Buffer>(block);
 }
 
@@ -206,12 +215,12 @@ void DeviceMemory::set_limit(std::uint64_t bytes, Site site) {
   if (attempt()) return;
   // What was let go is given back as soon as the work in flight that uses it is done.
   if (found.in_use <= wanted && !is_inside_kernel() && state.await_pending(~std::size_t{0}, site) && attempt()) return;
-  throw InvalidArgument(text("a memory limit of ", human_bytes(wanted), " was asked for on ", state.device.name(), ", but ",
-                             human_bytes(found.in_use), " are in use in ", human_bytes(found.reserved), " of mapped memory",
-                             found.in_use > wanted ? "" : " that cannot be given back in part",
-                             "; let go of tensors first, or ask for at least what is ",
-                             found.in_use > wanted ? "in use" : "mapped"),
-                        site);
+  throw InvalidArgument(
+      text("a memory limit of ", human_bytes(wanted), " was asked for on ", state.device.name(), ", but ",
+           human_bytes(found.in_use), " are in use in ", human_bytes(found.reserved), " of mapped memory",
+           found.in_use > wanted ? "" : " that cannot be given back in part",
+           "; let go of tensors first, or ask for at least what is ", found.in_use > wanted ? "in use" : "mapped"),
+      site);
 }
 
 std::uint64_t DeviceMemory::trim(Site site) {

@@ -20,7 +20,7 @@ struct MemoryInfo {
   std::uint64_t reserved = 0;   // bytes mapped from the device
   std::uint64_t limit = 0;
   std::uint64_t largest_free_block = 0;
-  double fragmentation = 0;     // share of the free mapped memory that is not in the largest free block
+  double fragmentation = 0;       // share of the free mapped memory that is not in the largest free block
   std::uint64_t allocations = 0;  // served so far
 };
 
@@ -31,8 +31,8 @@ struct MemoryOwner {
 };
 
 struct DeviceMemoryOptions {
-  std::uint64_t limit = 0;   // 0: the capacity of the space
-  bool growth = true;        // false: map nearly all of it up front
+  std::uint64_t limit = 0;  // 0: the capacity of the space
+  bool growth = true;       // false: map nearly all of it up front
 };
 
 class DeviceMemory {

@@ -22,17 +22,17 @@ struct Extent {
 
 // The lower layers: memory as the device maps it.
 template <class M>
-concept MappedMemory = requires(M& memory, const M& constant, std::size_t least, std::size_t most, std::byte* at, Extent extent,
-                                Site site) {
-  // Between `least` and `most` bytes, at `at` or (null) anywhere; empty when refused.
-  { memory.map(least, most, at, site) } -> std::same_as<Extent>;
-  { memory.unmap(extent, site) } -> std::same_as<void>;
-  { constant.mapped() } -> std::same_as<std::uint64_t>;
-  { constant.room() } -> std::same_as<std::uint64_t>;     // bytes that may yet be mapped
-  { constant.refusal() } -> std::same_as<std::string>;    // what the device answered to the last request, if it refused
-  { constant.base() } -> std::same_as<std::byte*>;
-  { constant.granule() } -> std::same_as<std::size_t>;
-};
+concept MappedMemory =
+    requires(M& memory, const M& constant, std::size_t least, std::size_t most, std::byte* at, Extent extent, Site site) {
+      // Between `least` and `most` bytes, at `at` or (null) anywhere; empty when refused.
+      { memory.map(least, most, at, site) } -> std::same_as<Extent>;
+      { memory.unmap(extent, site) } -> std::same_as<void>;
+      { constant.mapped() } -> std::same_as<std::uint64_t>;
+      { constant.room() } -> std::same_as<std::uint64_t>;   // bytes that may yet be mapped
+      { constant.refusal() } -> std::same_as<std::string>;  // what the device answered to the last request, if it refused
+      { constant.base() } -> std::same_as<std::byte*>;
+      { constant.granule() } -> std::same_as<std::size_t>;
+    };
 
 // The upper layers: memory as the runtime uses it.
 template <class R>

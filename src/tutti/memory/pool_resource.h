@@ -27,7 +27,8 @@ class PoolResource {
   PoolResource& operator=(const PoolResource&) = delete;
 
   Block* allocate(std::size_t bytes, StreamId stream, Site site) {
-    if (bytes > size_class::most_bytes) [[unlikely]] return nullptr;
+    if (bytes > size_class::most_bytes) [[unlikely]]
+      return nullptr;
     const std::uint64_t units = size_class::units_for(bytes);
     const unsigned size_class = size_class::of(units);
     Block* block = nullptr;

@@ -23,9 +23,7 @@ class TrackingAdaptor {
     requires std::constructible_from<Upstream, Args...>
   explicit TrackingAdaptor(Args&&... args) : upstream_(std::forward<Args>(args)...) {}
 
-  Block* allocate(std::size_t bytes, StreamId stream, Site site) {
-    return upstream_.allocate(bytes, stream, site);
-  }
+  Block* allocate(std::size_t bytes, StreamId stream, Site site) { return upstream_.allocate(bytes, stream, site); }
   void deallocate(Block& block) noexcept { upstream_.deallocate(block); }
   std::uint64_t trim(Site site) { return upstream_.trim(site); }
   [[nodiscard]] Upstream& upstream() noexcept { return upstream_; }

@@ -19,7 +19,9 @@ namespace {
 
 BenchTimes summarise(std::vector<double>& samples) {
   std::sort(samples.begin(), samples.end());
-  const auto at = [&](double share) { return samples[static_cast<std::size_t>(share * static_cast<double>(samples.size() - 1))]; };
+  const auto at = [&](double share) {
+    return samples[static_cast<std::size_t>(share * static_cast<double>(samples.size() - 1))];
+  };
   return {at(0.5), at(0.1), at(0.9)};
 }
 
@@ -31,7 +33,8 @@ std::string device_name(std::string_view asked, Site site) {
 
 std::string line(const char* what, const BenchTimes& times) {
   std::array<char, 128> out{};
-  std::snprintf(out.data(), out.size(), "%-13s median %10.3f us   p10 %10.3f   p90 %10.3f\n", what, times.median / 1e3, times.p10 / 1e3, times.p90 / 1e3);
+  std::snprintf(out.data(), out.size(), "%-13s median %10.3f us   p10 %10.3f   p90 %10.3f\n", what, times.median / 1e3,
+                times.p10 / 1e3, times.p90 / 1e3);
   return out.data();
 }
 
@@ -39,7 +42,9 @@ std::string line(const char* what, const BenchTimes& times) {
 
 BenchResult bench(const std::function<void()>& function, const BenchOptions& options, Site site) {
   if (options.samples < 1 || options.calls_per_sample < 1 || options.warm_up < 0) {
-    throw InvalidArgument(text("bench needs at least one sample of one call; got ", options.samples, " samples of ", options.calls_per_sample), site);
+    throw InvalidArgument(
+        text("bench needs at least one sample of one call; got ", options.samples, " samples of ", options.calls_per_sample),
+        site);
   }
   LogicalDevice& on = find_device(device_name(options.device, site), site);
   Stream stream(current_stream(on), on);
@@ -67,7 +72,8 @@ BenchResult bench(const std::function<void()>& function, const BenchOptions& opt
     device.push_back(static_cast<double>(Event::elapsed(first, last, site).count()) / calls);
     both.push_back(static_cast<double>(end - begin) / calls);
   }
-  return {summarise(host), summarise(device), summarise(both), options.samples, options.calls_per_sample, static_cast<double>(syncs) / (calls * options.samples)};
+  return {summarise(host), summarise(device),        summarise(both),
+          options.samples, options.calls_per_sample, static_cast<double>(syncs) / (calls * options.samples)};
 }
 
 std::string BenchResult::to_string() const {
@@ -75,7 +81,9 @@ std::string BenchResult::to_string() const {
   out += text(samples, " samples of ", calls_per_sample, " calls\n");
   if (syncs_per_call > 0) {
     std::array<char, 160> note{};
-    std::snprintf(note.data(), note.size(), "note: the function itself syncs (%.2f demand syncs per call), so its enqueue time contains waits\n", syncs_per_call);
+    std::snprintf(note.data(), note.size(),
+                  "note: the function itself syncs (%.2f demand syncs per call), so its enqueue time contains waits\n",
+                  syncs_per_call);
     out += note.data();
   }
   return out;

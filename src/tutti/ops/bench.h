@@ -12,10 +12,10 @@
 namespace tutti {
 
 struct BenchOptions {
-  int warm_up = 10;             // calls before anything is timed
+  int warm_up = 10;  // calls before anything is timed
   int samples = 31;
-  int calls_per_sample = 50;    // back to back, so that the queue is full
-  std::string_view device = {}; // whose stream is timed; empty: the one an op would run on
+  int calls_per_sample = 50;     // back to back, so that the queue is full
+  std::string_view device = {};  // whose stream is timed; empty: the one an op would run on
 };
 
 // Nanoseconds per call.

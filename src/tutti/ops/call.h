@@ -12,8 +12,10 @@ namespace tutti {
 
 // Every output of the op. The inputs' dtypes are taken as they are; the op's inference judges them.
 std::vector<Tensor> call_op(const OpRow& op, std::span<const Tensor> inputs, const Attributes& attributes = {}, Site site = {});
-std::vector<Tensor> call_op(std::string_view name, std::span<const Tensor> inputs, const Attributes& attributes = {}, Site site = {});
-inline std::vector<Tensor> call_op(std::string_view name, std::initializer_list<Tensor> inputs, const Attributes& attributes = {}, Site site = {}) {
+std::vector<Tensor> call_op(std::string_view name, std::span<const Tensor> inputs, const Attributes& attributes = {},
+                            Site site = {});
+inline std::vector<Tensor> call_op(std::string_view name, std::initializer_list<Tensor> inputs, const Attributes& attributes = {},
+                                   Site site = {}) {
   return call_op(name, std::span(inputs.begin(), inputs.size()), attributes, site);
 }
 

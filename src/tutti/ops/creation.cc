@@ -30,11 +30,14 @@ const OpRow& uniform_row = register_op({.name = "RandomUniform", .infer = infer_
 
 namespace detail {
 
-void raise_ragged(Site site) { throw ShapeError("constant: the nested lists are ragged; every row must be as long as the first", site); }
+void raise_ragged(Site site) {
+  throw ShapeError("constant: the nested lists are ragged; every row must be as long as the first", site);
+}
 
 template <>
 Tensor nested_constant<bool, 1>(const std::initializer_list<bool>& list, Site site) {
-  return from_bytes(DType::boolean, {static_cast<std::int64_t>(list.size())}, std::as_bytes(std::span(list.begin(), list.size())), site);
+  return from_bytes(DType::boolean, {static_cast<std::int64_t>(list.size())}, std::as_bytes(std::span(list.begin(), list.size())),
+                    site);
 }
 
 template <>
@@ -53,8 +56,9 @@ Tensor nested_constant<bool, 2>(const std::initializer_list<std::initializer_lis
 Tensor from_bytes(DType dtype, const Shape& shape, std::span<const std::byte> bytes, Site site) {
   const std::size_t expected = checked_bytes(dtype, shape, site);
   if (bytes.size() != expected) {
-    throw ShapeError(text("constant: ", bytes.size() / size_of(dtype), " values of ", to_string(dtype), " were given for the shape ", to_string(shape), ", which holds ",
-                          expected / size_of(dtype)), site);
+    throw ShapeError(text("constant: ", bytes.size() / size_of(dtype), " values of ", to_string(dtype),
+                          " were given for the shape ", to_string(shape), ", which holds ", expected / size_of(dtype)),
+                     site);
   }
   return upload("_EagerConst", dtype, shape, bytes.data(), site);
 }
@@ -65,7 +69,8 @@ Tensor full(const Shape& shape, TensorArg value, DType dtype, Site site) {
   Tensor held;
   OpCall call(fill_row, site);
   call.add(detail::input_of(value, dtype, held, site));
-  if (!value.is_number() && value.tensor().rank() != 0) throw ShapeError(text("full: the value must be one element, not of shape ", to_string(value.tensor().shape())), site);
+  if (!value.is_number() && value.tensor().rank() != 0)
+    throw ShapeError(text("full: the value must be one element, not of shape ", to_string(value.tensor().shape())), site);
   call.wanted = &spec;
   execute(call);
   return std::move(call.outputs[0]);
@@ -79,7 +84,8 @@ namespace {
 // The bounds as the dtype has them: whole numbers for integers. The interval must lie within what the dtype holds.
 UniformAttributes checked_draw(const UniformOptions& options, Site site) {
   UniformAttributes draw{options.key, options.counter, options.low, options.high};
-  if (!(draw.low <= draw.high)) throw InvalidArgument(text("uniform: low (", draw.low, ") must not be above high (", draw.high, ")"), site);
+  if (!(draw.low <= draw.high))
+    throw InvalidArgument(text("uniform: low (", draw.low, ") must not be above high (", draw.high, ")"), site);
   const bool fits = visit_dtype(options.dtype, [&](auto element) {
     using T = decltype(element);
     if constexpr (std::is_same_v<T, bool>) {
@@ -90,12 +96,16 @@ UniformAttributes checked_draw(const UniformOptions& options, Site site) {
       constexpr double end = 2.0 * static_cast<double>(std::numeric_limits<T>::max() / 2 + 1);  // one past the largest, exactly
       return draw.low >= static_cast<double>(std::numeric_limits<T>::min()) && draw.high <= end;
     } else {
-      const double most = std::is_same_v<T, f16> ? 65504.0 : std::is_same_v<T, double> ? std::numeric_limits<double>::max() : std::numeric_limits<float>::max();
+      const double most = std::is_same_v<T, f16>      ? 65504.0
+                          : std::is_same_v<T, double> ? std::numeric_limits<double>::max()
+                                                      : std::numeric_limits<float>::max();
       return draw.low >= -most && draw.high <= most && draw.high - draw.low <= most;
     }
   });
   if (fits) return draw;
-  throw InvalidArgument(text("uniform: the interval from ", options.low, " to ", options.high, " does not lie within what ", to_string(options.dtype), " holds"), site);
+  throw InvalidArgument(text("uniform: the interval from ", options.low, " to ", options.high, " does not lie within what ",
+                             to_string(options.dtype), " holds"),
+                        site);
 }
 
 }  // namespace
@@ -115,7 +125,8 @@ Tensor wrap_host_memory(void* memory, DType dtype, const Shape& shape, std::func
   const std::size_t bytes = checked_bytes(dtype, shape, site);
   if (memory == nullptr && bytes > 0) throw InvalidArgument("wrap_host_memory got a null pointer", site);
   if (reinterpret_cast<std::uintptr_t>(memory) % size_of(dtype) != 0) {
-    throw InvalidArgument(text("wrap_host_memory: the address is not aligned to the ", size_of(dtype), " bytes of ", to_string(dtype)), site);
+    throw InvalidArgument(
+        text("wrap_host_memory: the address is not aligned to the ", size_of(dtype), " bytes of ", to_string(dtype)), site);
   }
   Device& cpu = runtime(site).cpu().device();
   return make_dense(ExternalBuffer::wrap(static_cast<std::byte*>(memory), bytes, cpu, std::move(done), site), dtype, shape);

@@ -89,7 +89,7 @@ Tensor ones(const Shape& shape, DType dtype = DType::f32, Site site = {});
 Tensor full(const Shape& shape, TensorArg value, DType dtype, Site site = {});
 
 struct UniformOptions {
-  std::uint64_t key = 0;      // the same key and counter give the same bits on every backend
+  std::uint64_t key = 0;  // the same key and counter give the same bits on every backend
   std::uint64_t counter = 0;
   double low = 0;
   double high = 1;

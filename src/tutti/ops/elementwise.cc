@@ -55,24 +55,31 @@ void infer_cast(Inference& in) {
   in.output(in.attributes<CastAttributes>().to, in.shape(0));
 }
 
-OpDefinition elementwise(const char* name, Infer infer) { return {.name = name, .infer = infer, .access = {Access::consume}, .is_elementwise = true}; }
+OpDefinition elementwise(const char* name, Infer infer) {
+  return {.name = name, .infer = infer, .access = {Access::consume}, .is_elementwise = true};
+}
 
 const OpRow& add_row = register_op(elementwise("AddV2", infer_binary));
 const OpRow& mul_row = register_op(elementwise("Mul", infer_binary));
 const OpRow& exp_row = register_op(elementwise("Exp", infer_floating));
 const OpRow& relu_row = register_op(elementwise("Relu", infer_relu));
-const OpRow& where_row = register_op({.name = "SelectV2", .infer = infer_where, .access = {Access::read, Access::consume}, .is_elementwise = true});
+const OpRow& where_row =
+    register_op({.name = "SelectV2", .infer = infer_where, .access = {Access::read, Access::consume}, .is_elementwise = true});
 const OpRow& add_n_row = register_op(elementwise("AddN", infer_add_n));
 const OpRow& cast_row = register_op({.name = "Cast", .infer = infer_cast, .is_elementwise = true});
 
 DType dtype_of_arg(const TensorArg& arg, Site site) {
-  if (arg.is_number()) return arg.number().kind == DTypeKind::floating ? DType::f32 : arg.number().kind == DTypeKind::integer ? DType::i64 : DType::boolean;
+  if (arg.is_number())
+    return arg.number().kind == DTypeKind::floating  ? DType::f32
+           : arg.number().kind == DTypeKind::integer ? DType::i64
+                                                     : DType::boolean;
   return arg.tensor().dtype(site);
 }
 
 DType common_dtype(const TensorArg& a, const TensorArg& b, Site site) {
   if (a.is_number() == b.is_number()) return promote(dtype_of_arg(a, site), dtype_of_arg(b, site));
-  return a.is_number() ? detail::dtype_next_to(a.number(), b.tensor().dtype(site)) : detail::dtype_next_to(b.number(), a.tensor().dtype(site));
+  return a.is_number() ? detail::dtype_next_to(a.number(), b.tensor().dtype(site))
+                       : detail::dtype_next_to(b.number(), a.tensor().dtype(site));
 }
 
 Tensor binary(const OpRow& row, TensorArg& a, TensorArg& b, Site site) {

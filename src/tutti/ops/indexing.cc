@@ -69,7 +69,9 @@ Tensor nonzero(const Tensor& x, Site site) {
   return std::move(call.outputs[0]);
 }
 
-Tensor contiguous(const Tensor& x, Site site) { return copy_to_device(x, runtime(site).of(x.impl(site).buffer()->device()), "_Copy", -1, site); }
+Tensor contiguous(const Tensor& x, Site site) {
+  return copy_to_device(x, runtime(site).of(x.impl(site).buffer()->device()), "_Copy", -1, site);
+}
 
 Tensor reshape(const Tensor& x, const Shape& shape, Site site) {
   const Shape resolved = resolve_reshape(x.shape(site), shape, site);

@@ -18,7 +18,8 @@ void infer_matmul(Inference& in) {
   const std::size_t rank = a.size();
   if (in.dtype(0) != in.dtype(1)) in.reject_dtypes("both inputs must have one dtype");
   if (rank < 2 || b.size() != rank) in.reject_shapes("both inputs must be matrices with the same leading axes");
-  if (a[rank - 1] != b[rank - 2]) in.reject_shapes("the last axis of the first must be as long as the last but one of the second");
+  if (a[rank - 1] != b[rank - 2])
+    in.reject_shapes("the last axis of the first must be as long as the last but one of the second");
   Shape out = a;
   for (std::size_t i = 0; i + 2 < rank; ++i) {
     if (a[i] != b[i]) in.reject_shapes("the leading axes must be equal");
@@ -53,9 +54,12 @@ Tensor matmul(const Tensor& a, const Tensor& b, Site site) {
     const DType both = promote(a.dtype(), b.dtype());
     return matmul(cast(a, both, site), cast(b, both, site), site);
   }
-  if (a.rank() == 2 && b.rank() == 2) [[likely]] return product(a, b, site);
+  if (a.rank() == 2 && b.rank() == 2) [[likely]]
+    return product(a, b, site);
   if (a.rank() == 0 || b.rank() == 0) {
-    throw ShapeError(text("MatMul: both inputs need at least one axis; the shapes are ", to_string(a.shape()), " and ", to_string(b.shape()), ". Use mul for scalars"), site);
+    throw ShapeError(text("MatMul: both inputs need at least one axis; the shapes are ", to_string(a.shape()), " and ",
+                          to_string(b.shape()), ". Use mul for scalars"),
+                     site);
   }
   if (a.rank() == 1 || b.rank() == 1) {
     const Tensor left = a.rank() == 1 ? *try_reshape(a, {1, a.shape()[0]}) : a;
@@ -71,7 +75,8 @@ Tensor matmul(const Tensor& a, const Tensor& b, Site site) {
   }
   const std::optional<Shape> batch = broadcast(batch_of(a.shape()), batch_of(b.shape()));
   if (!batch) {
-    throw ShapeError(text("MatMul: the leading axes of ", to_string(a.shape()), " and ", to_string(b.shape()), " do not broadcast"), site);
+    throw ShapeError(
+        text("MatMul: the leading axes of ", to_string(a.shape()), " and ", to_string(b.shape()), " do not broadcast"), site);
   }
   return product(with_batch(a, *batch, site), with_batch(b, *batch, site), site);
 }

@@ -14,7 +14,8 @@ namespace detail {
 Tensor start_to_host(const Tensor& x, Site site) {
   Device& device = x.impl(site).buffer()->device();
   if (device.memory().is_host_visible()) {
-    if (x.is_contiguous()) [[likely]] return x;
+    if (x.is_contiguous()) [[likely]]
+      return x;
     return copy_to_device(x, runtime(site).of(device), "_Copy", -1, site);
   }
   LogicalDevice& cpu = runtime(site).cpu();
@@ -27,7 +28,8 @@ Tensor start_to_host(const Tensor& x, Site site) {
 void finish_to_host(const Tensor& host, SyncReason reason, Site site) {
   const Ref<Buffer>& buffer = host.impl().buffer();
   await(buffer->written(), reason, std::nullopt, site);
-  if (buffer->failure().is_set()) [[unlikely]] raise_failure(host);
+  if (buffer->failure().is_set()) [[unlikely]]
+    raise_failure(host);
 }
 
 Tensor to_host(const Tensor& x, SyncReason reason, Site site) {
@@ -37,13 +39,19 @@ Tensor to_host(const Tensor& x, SyncReason reason, Site site) {
 }
 
 void check_dtype(const Tensor& x, DType wanted, Site site) {
-  if (x.dtype(site) == wanted) [[likely]] return;
-  throw DTypeError(text("a tensor of dtype ", to_string(x.dtype()), " was read as ", to_string(wanted), "; read it as its own dtype or cast() it first"), site);
+  if (x.dtype(site) == wanted) [[likely]]
+    return;
+  throw DTypeError(text("a tensor of dtype ", to_string(x.dtype()), " was read as ", to_string(wanted),
+                        "; read it as its own dtype or cast() it first"),
+                   site);
 }
 
 void check_one_element(const Tensor& x, Site site) {
-  if (x.size() == 1) [[likely]] return;
-  throw ShapeError(text("item needs a tensor with exactly one element; this one has ", x.size(), " (shape ", to_string(x.shape()), "). Use read for all of them"), site);
+  if (x.size() == 1) [[likely]]
+    return;
+  throw ShapeError(text("item needs a tensor with exactly one element; this one has ", x.size(), " (shape ", to_string(x.shape()),
+                        "). Use read for all of them"),
+                   site);
 }
 
 std::int64_t read_count(const Tensor& count, Site site) {

@@ -17,12 +17,16 @@ DType dtype_next_to(const WeakScalar& number, DType dtype) noexcept {
 
 OpInput scalar_input(const WeakScalar& number, DType dtype, Site site) {
   OpInput input;
-  input.dtype = dtype;
+  input.scalar_dtype = dtype;
   const bool is_real = number.kind == DTypeKind::floating;
   const double real = is_real ? number.real : static_cast<double>(number.integer);
   const auto refuse = [&] {
-    const std::string shown = is_real ? text(number.real) : number.is_too_large ? text(static_cast<std::uint64_t>(number.integer)) : text(number.integer);
-    throw InvalidArgument(text("the number ", shown, " does not fit in ", to_string(dtype), "; use a dtype that holds it, or cast the tensor to one first"), site);
+    const std::string shown = is_real               ? text(number.real)
+                              : number.is_too_large ? text(static_cast<std::uint64_t>(number.integer))
+                                                    : text(number.integer);
+    throw InvalidArgument(text("the number ", shown, " does not fit in ", to_string(dtype),
+                               "; use a dtype that holds it, or cast the tensor to one first"),
+                          site);
   };
   if (number.is_too_large) refuse();
   visit_dtype(dtype, [&](auto element) {
@@ -47,7 +51,8 @@ OpInput scalar_input(const WeakScalar& number, DType dtype, Site site) {
 
 OpInput input_of(const TensorArg& arg, DType dtype, Tensor& held, Site site) {
   if (arg.is_number()) return scalar_input(arg.number(), dtype, site);
-  if (arg.tensor().dtype(site) == dtype) [[likely]] return {.tensor = &arg.tensor().impl(), .is_given_away = arg.is_given_away()};
+  if (arg.tensor().dtype(site) == dtype) [[likely]]
+    return {.tensor = &arg.tensor().impl(), .is_given_away = arg.is_given_away()};
   held = cast(arg.tensor(), dtype, site);
   return {.tensor = &held.impl(), .is_given_away = true};
 }

@@ -36,9 +36,11 @@ class TensorArg {
       scalar_ = {DTypeKind::boolean, value ? 1 : 0, 0};
     } else if constexpr (std::is_integral_v<T>) {
       scalar_ = {DTypeKind::integer, static_cast<std::int64_t>(value), 0,
-                 std::is_unsigned_v<T> && static_cast<std::uint64_t>(value) > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())};
+                 std::is_unsigned_v<T> &&
+                     static_cast<std::uint64_t>(value) > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())};
     } else {
-      scalar_ = {DTypeKind::floating, 0, static_cast<double>(static_cast<std::conditional_t<std::is_floating_point_v<T>, T, float>>(value))};
+      scalar_ = {DTypeKind::floating, 0,
+                 static_cast<double>(static_cast<std::conditional_t<std::is_floating_point_v<T>, T, float>>(value))};
     }
   }
 

@@ -16,9 +16,12 @@ namespace tutti {
 struct Variable::State {
   mutable std::mutex mutex;  // held while an assignment is handed over: that is what orders assignments
   LogicalDevice& on;
+  const Shape shape;  // asked for without the lock, so not taken from the value of the moment
+  const DType dtype;
   Tensor current;
 
-  State(LogicalDevice& device, Tensor initial) : on(device), current(std::move(initial)) {}
+  State(LogicalDevice& device, Tensor initial)
+      : on(device), shape(initial.shape()), dtype(initial.dtype()), current(std::move(initial)) {}
 
   [[nodiscard]] bool has_snapshots() const { return !current.impl().is_unique() || !current.impl().buffer()->is_unique(); }
 };
@@ -27,12 +30,14 @@ namespace {
 
 // Rows of the log and of the journal, as TensorFlow names them; the work itself is a copy.
 void infer_nothing(Inference& in) { in.reject_shapes("use a Variable"); }
-const OpRow& assign_row = register_op({.name = "AssignVariableOp", .infer = infer_nothing, .access = {Access::update, Access::read}});
+const OpRow& assign_row =
+    register_op({.name = "AssignVariableOp", .infer = infer_nothing, .access = {Access::update, Access::read}});
 
 LogicalDevice& device_for(const Tensor& initial, Site site) {
   static const OpRow& copy = find_op("_Copy");
   Runtime& instance = runtime(site);
-  if (detail::current_scope == nullptr || detail::current_scope->is_automatic) return instance.of(initial.impl(site).buffer()->device());
+  if (detail::current_scope == nullptr || detail::current_scope->is_automatic)
+    return instance.of(initial.impl(site).buffer()->device());
   return place_op(instance, "VarHandleOp", copy.mask.load(std::memory_order_acquire), nullptr, site);
 }
 
@@ -49,12 +54,13 @@ Variable& Variable::operator=(Variable&&) noexcept = default;
 Variable::~Variable() = default;
 
 Variable::State& Variable::checked(Site site) const {
-  if (!state_) [[unlikely]] throw InvalidArgument("a variable that was moved from was used; use the one it was moved to", site);
+  if (!state_) [[unlikely]]
+    throw InvalidArgument("a variable that was moved from was used; use the one it was moved to", site);
   return *state_;
 }
 
-const Shape& Variable::shape(Site site) const { return checked(site).current.shape(); }
-DType Variable::dtype(Site site) const { return checked(site).current.dtype(); }
+const Shape& Variable::shape(Site site) const { return checked(site).shape; }
+DType Variable::dtype(Site site) const { return checked(site).dtype; }
 const std::string& Variable::device(Site site) const { return checked(site).on.name(); }
 
 Tensor Variable::value(Site site) const {
@@ -73,11 +79,15 @@ void Variable::assign(TensorArg value, Site site) {
   }
   const Tensor& source = value.is_number() ? held : value.tensor();
   if (source.dtype(site) != dtype()) {
-    throw DTypeError(text("assign: the variable is ", to_string(dtype()), " and the value ", to_string(source.dtype()), "; cast() the value first"), site);
+    throw DTypeError(text("assign: the variable is ", to_string(dtype()), " and the value ", to_string(source.dtype()),
+                          "; cast() the value first"),
+                     site);
   }
   const std::optional<Shape> fitted = broadcast(source.shape(), shape());
   if (!fitted || !(*fitted == shape())) {
-    throw ShapeError(text("assign: a value of shape ", to_string(source.shape()), " does not fit a variable of shape ", to_string(shape())), site);
+    throw ShapeError(
+        text("assign: a value of shape ", to_string(source.shape()), " does not fit a variable of shape ", to_string(shape())),
+        site);
   }
   record_placement(assign_row.name.c_str(), state.on, PlacementReason::variable, site);
   const std::lock_guard lock(state.mutex);
@@ -94,13 +104,17 @@ void Variable::assign_add(TensorArg delta, Site site) {
   State& state = checked(site);
   Tensor held;
   if (!delta.is_number() && promote(delta.tensor().dtype(site), dtype()) != dtype()) {
-    throw DTypeError(text("assign_add: the variable is ", to_string(dtype()), " and cannot hold what a value of ", to_string(delta.tensor().dtype()), " makes of it; cast() the value first"), site);
+    throw DTypeError(text("assign_add: the variable is ", to_string(dtype()), " and cannot hold what a value of ",
+                          to_string(delta.tensor().dtype()), " makes of it; cast() the value first"),
+                     site);
   }
   const OpInput input = detail::input_of(delta, dtype(), held, site);
   if (input.tensor != nullptr) {
     const std::optional<Shape> fitted = broadcast(input.tensor->shape(), shape());
     if (!fitted || !(*fitted == shape())) {
-      throw ShapeError(text("assign_add: a value of shape ", to_string(input.tensor->shape()), " does not fit a variable of shape ", to_string(shape())), site);
+      throw ShapeError(text("assign_add: a value of shape ", to_string(input.tensor->shape()),
+                            " does not fit a variable of shape ", to_string(shape())),
+                       site);
     }
   }
   const std::lock_guard lock(state.mutex);

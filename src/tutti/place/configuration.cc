@@ -40,7 +40,8 @@ Configuration& configuration() {
 
 std::string upper(std::string_view text_in) {
   std::string out(text_in);
-  std::transform(out.begin(), out.end(), out.begin(), [](unsigned char c) { return static_cast<char>(c >= 'a' && c <= 'z' ? c - 32 : c); });
+  std::transform(out.begin(), out.end(), out.begin(),
+                 [](unsigned char c) { return static_cast<char>(c >= 'a' && c <= 'z' ? c - 32 : c); });
   return out == "CUDA" ? "GPU" : out;
 }
 
@@ -69,8 +70,9 @@ void apply_visible_list(std::vector<PhysicalDeviceInfo>& gpus) {
   for (const ListedDevice& wanted : *list) {
     const unsigned* number = std::get_if<unsigned>(&wanted);
     if (number == nullptr || *number >= gpus.size()) {
-      log(LogLevel::warning, text(variable, " names a GPU that is not there (", number != nullptr ? std::to_string(*number) : printable(std::get<std::string>(wanted)),
-                                  " of ", gpus.size(), "); it and what follows is ignored, as CUDA does"));
+      log(LogLevel::warning, text(variable, " names a GPU that is not there (",
+                                  number != nullptr ? std::to_string(*number) : printable(std::get<std::string>(wanted)), " of ",
+                                  gpus.size(), "); it and what follows is ignored, as CUDA does"));
       break;
     }
     kept.push_back(gpus[*number]);
@@ -85,14 +87,16 @@ void simulate_from_environment() {
     if (*bytes >= least_simulated_bytes) {
       wanted.options.memory_bytes = *bytes;
     } else {
-      log(LogLevel::warning, text("TUTTI_SIM_MEMORY is ", *bytes, " bytes; a simulated GPU needs at least ", human_bytes(least_simulated_bytes), ". It is ignored."));
+      log(LogLevel::warning, text("TUTTI_SIM_MEMORY is ", *bytes, " bytes; a simulated GPU needs at least ",
+                                  human_bytes(least_simulated_bytes), ". It is ignored."));
     }
   }
   if (const auto driver = environment_text("TUTTI_SIM_DRIVER")) {
     if (*driver == "stepped") {
       wanted.options.driver = SimulationDriver::stepped;
     } else if (*driver != "threaded") {
-      log(LogLevel::warning, text("TUTTI_SIM_DRIVER is '", printable(*driver), "'; expected 'threaded' or 'stepped'. It is ignored."));
+      log(LogLevel::warning,
+          text("TUTTI_SIM_DRIVER is '", printable(*driver), "'; expected 'threaded' or 'stepped'. It is ignored."));
     }
   }
   wanted.options.seed = environment_unsigned("TUTTI_SIM_SEED").value_or(0);
@@ -123,7 +127,9 @@ const std::vector<PhysicalDeviceInfo>& physical_devices(Configuration& config) {
 
 const PhysicalDeviceInfo& checked_device(Configuration& config, const PhysicalDevice& device, Site site) {
   const auto& all = physical_devices(config);
-  const auto found = std::find_if(all.begin(), all.end(), [&](const PhysicalDeviceInfo& info) { return info.type == device.type && info.index == device.index; });
+  const auto found = std::find_if(all.begin(), all.end(), [&](const PhysicalDeviceInfo& info) {
+    return info.type == device.type && info.index == device.index;
+  });
   if (found != all.end()) return *found;
   throw InvalidArgument(text("Unrecognized device: ", printable(device.name()), "; take one from list_physical_devices()"), site);
 }
@@ -198,7 +204,10 @@ void set_visible_devices(const std::vector<PhysicalDevice>& devices, std::string
     next[device.type].push_back(device);
   }
   if (next.contains("CPU") && next["CPU"].empty()) {
-    throw InvalidArgument("the CPU cannot be made invisible: the host stages data for the other devices there; pass a type ('GPU') or name the CPU too", site);
+    throw InvalidArgument(
+        "the CPU cannot be made invisible: the host stages data for the other devices there; pass a type ('GPU') or name the CPU "
+        "too",
+        site);
   }
   const std::vector<PhysicalDevice> before = visible_of(config, {});
   auto previous = std::exchange(config.visible, std::move(next));
@@ -207,7 +216,13 @@ void set_visible_devices(const std::vector<PhysicalDevice>& devices, std::string
   refuse_change("Visible devices", "set_visible_devices", site);
 }
 
-void set_visible_devices(const PhysicalDevice& device, std::string_view type, Site site) { set_visible_devices(std::vector{device}, type, site); }
+void set_visible_devices(std::initializer_list<PhysicalDevice> devices, std::string_view type, Site site) {
+  set_visible_devices(std::vector<PhysicalDevice>(devices), type, site);
+}
+
+void set_visible_devices(const PhysicalDevice& device, std::string_view type, Site site) {
+  set_visible_devices(std::vector{device}, type, site);
+}
 
 std::vector<PhysicalDevice> get_visible_devices(std::string_view type, Site site) {
   const std::string wanted = checked_type(type, site);
@@ -219,9 +234,11 @@ void set_memory_growth(const PhysicalDevice& gpu, bool grow, Site site) {
   Configuration& config = configuration();
   const std::lock_guard lock(config.mutex);
   if (checked_device(config, gpu, site).type != "GPU") {
-    throw InvalidArgument(text("Cannot set memory growth on non-GPU and non-Pluggable devices; ", gpu.name(), " grows as it needs"), site);
+    throw InvalidArgument(
+        text("Cannot set memory growth on non-GPU and non-Pluggable devices; ", gpu.name(), " grows as it needs"), site);
   }
-  if (runtime_if_initialised() != nullptr && growth_of(config, gpu) != grow) refuse_change("Physical devices", "set_memory_growth", site);
+  if (runtime_if_initialised() != nullptr && growth_of(config, gpu) != grow)
+    refuse_change("Physical devices", "set_memory_growth", site);
   config.growth[key_of(gpu)] = grow;
   if (growth_of(config, gpu) != grow) {
     log(LogLevel::warning, text("set_memory_growth(", gpu.name(), ", ", grow, ") at ", site.to_string(),
@@ -235,18 +252,25 @@ bool get_memory_growth(const PhysicalDevice& gpu, Site site) {
   return growth_of(configuration(), gpu);
 }
 
-void set_logical_device_configuration(const PhysicalDevice& device, const std::vector<LogicalDeviceConfiguration>& logical, Site site) {
+void set_logical_device_configuration(const PhysicalDevice& device, const std::vector<LogicalDeviceConfiguration>& logical,
+                                      Site site) {
   Configuration& config = configuration();
   const std::lock_guard lock(config.mutex);
   const PhysicalDeviceInfo& info = checked_device(config, device, site);
-  if (logical.empty()) throw InvalidArgument(text("set_logical_device_configuration got no logical device for ", device.name(), "; give at least one"), site);
+  if (logical.empty())
+    throw InvalidArgument(
+        text("set_logical_device_configuration got no logical device for ", device.name(), "; give at least one"), site);
   std::uint64_t sum = 0;
   for (const LogicalDeviceConfiguration& each : logical) {
     if (each.memory_limit == 0 && logical.size() > 1 && info.type == "GPU") {
-      throw InvalidArgument(text("Setting memory limit is required for GPU virtual devices: ", device.name(), " is to be split into ", logical.size(), " and one has none"), site);
+      throw InvalidArgument(text("Setting memory limit is required for GPU virtual devices: ", device.name(),
+                                 " is to be split into ", logical.size(), " and one has none"),
+                            site);
     }
     if (__builtin_add_overflow(sum, each.memory_limit, &sum) || sum > info.memory_bytes) {
-      throw InvalidArgument(text("the memory limits for ", device.name(), " add up to more than the ", human_bytes(info.memory_bytes), " it has; lower them"), site);
+      throw InvalidArgument(text("the memory limits for ", device.name(), " add up to more than the ",
+                                 human_bytes(info.memory_bytes), " it has; lower them"),
+                            site);
     }
   }
   if (runtime_if_initialised() != nullptr && !(logical_of(config, device) == logical)) {
@@ -263,8 +287,11 @@ std::vector<LogicalDeviceConfiguration> get_logical_device_configuration(const P
 
 void simulate_gpus(unsigned count, const SimulationOptions& options, Site site) {
   if (count > 64) throw InvalidArgument(text(count, " simulated GPUs were asked for; the most is 64"), site);
-  if (options.workers == 0 || options.workers > 64) throw InvalidArgument(text("a simulated GPU has 1 to 64 workers; ", options.workers, " were asked for"), site);
-  if (options.memory_bytes < least_simulated_bytes) throw InvalidArgument(text("a simulated GPU needs at least 2 MiB of memory; ", options.memory_bytes, " bytes were asked for"), site);
+  if (options.workers == 0 || options.workers > 64)
+    throw InvalidArgument(text("a simulated GPU has 1 to 64 workers; ", options.workers, " were asked for"), site);
+  if (options.memory_bytes < least_simulated_bytes)
+    throw InvalidArgument(text("a simulated GPU needs at least 2 MiB of memory; ", options.memory_bytes, " bytes were asked for"),
+                          site);
   Configuration& config = configuration();
   const std::lock_guard lock(config.mutex);
   const Simulation wanted{count, options};
@@ -287,12 +314,15 @@ Runtime& detail::initialise_frozen(Site site) {
   for (const PhysicalDeviceInfo& info : physical) {
     if (!is_visible(config, info)) continue;
     const PhysicalDevice device{info.type, info.index};
-    Backend* backend = *std::find_if(registered_backends().begin(), registered_backends().end(), [&](const Backend* b) { return b->kind() == info.backend; });
+    Backend* backend = *std::find_if(registered_backends().begin(), registered_backends().end(),
+                                     [&](const Backend* b) { return b->kind() == info.backend; });
     for (const LogicalDeviceConfiguration& logical : logical_of(config, device)) {
       const unsigned index = next_index[info.type]++;
-      const OpenOptions options{DeviceId{static_cast<std::uint32_t>(devices.size())}, canonical_name(info.type, index), logical.memory_limit};
-      devices.push_back(std::make_unique<LogicalDevice>(backend->open(info, options), index,
-                                                        DeviceMemoryOptions{logical.memory_limit, info.type == "CPU" || growth_of(config, device)}));
+      const OpenOptions options{DeviceId{static_cast<std::uint32_t>(devices.size())}, canonical_name(info.type, index),
+                                logical.memory_limit};
+      devices.push_back(std::make_unique<LogicalDevice>(
+          backend->open(info, options), index,
+          DeviceMemoryOptions{logical.memory_limit, info.type == "CPU" || growth_of(config, device)}));
     }
   }
   guard_against_fork();
@@ -306,9 +336,11 @@ std::vector<LogicalDeviceInfo> list_logical_devices(std::string_view type, Site 
   std::vector<LogicalDeviceInfo> out;
   for (LogicalDevice* device : runtime(site).devices()) {
     if (!wanted.empty() && device->type() != wanted) continue;
-    out.push_back({text("/device:", device->type(), ":", device->index()), device->type(), device->index(), device->memory().info().limit});
+    out.push_back(
+        {text("/device:", device->type(), ":", device->index()), device->type(), device->index(), device->memory().info().limit});
   }
-  std::stable_sort(out.begin(), out.end(), [](const LogicalDeviceInfo& a, const LogicalDeviceInfo& b) { return a.type < b.type; });
+  std::stable_sort(out.begin(), out.end(),
+                   [](const LogicalDeviceInfo& a, const LogicalDeviceInfo& b) { return a.type < b.type; });
   return out;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,11 +32,13 @@ struct LogicalDeviceInfo {
 // Each of these may be called again with the same value at any time; a change after the runtime was initialised throws
 // ConfigurationFrozen, which names the call that initialised it. Bad values throw InvalidArgument here, not later.
 void set_visible_devices(const std::vector<PhysicalDevice>& devices, std::string_view type = {}, Site site = {});
+void set_visible_devices(std::initializer_list<PhysicalDevice> devices, std::string_view type = {}, Site site = {});
 void set_visible_devices(const PhysicalDevice& device, std::string_view type = {}, Site site = {});
 std::vector<PhysicalDevice> get_visible_devices(std::string_view type = {}, Site site = {});
 void set_memory_growth(const PhysicalDevice& gpu, bool grow, Site site = {});
 bool get_memory_growth(const PhysicalDevice& gpu, Site site = {});
-void set_logical_device_configuration(const PhysicalDevice& device, const std::vector<LogicalDeviceConfiguration>& logical, Site site = {});
+void set_logical_device_configuration(const PhysicalDevice& device, const std::vector<LogicalDeviceConfiguration>& logical,
+                                      Site site = {});
 std::vector<LogicalDeviceConfiguration> get_logical_device_configuration(const PhysicalDevice& device, Site site = {});
 // Before devices are first listed or used. TUTTI_SIM_GPUS=n does the same from outside.
 void simulate_gpus(unsigned count, const SimulationOptions& options = {}, Site site = {});

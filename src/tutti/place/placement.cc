@@ -61,11 +61,14 @@ void warn_once(Site site, const std::string& line) {
   for (std::size_t kind = 0; kind < backend_kinds; ++kind) {
     if ((kernels >> kind & 1U) != 0) have += text(have.empty() ? "" : ", ", to_string(static_cast<BackendKind>(kind)));
   }
-  throw InvalidArgument(text("no visible device can run op ", op, ": it has kernels for [", have, "], and there are: ", device_list(instance)), site);
+  throw InvalidArgument(
+      text("no visible device can run op ", op, ": it has kernels for [", have, "], and there are: ", device_list(instance)),
+      site);
 }
 
 // The slow paths: no kernel where it was asked for, or no such device.
-std::pair<LogicalDevice*, PlacementReason> fall_back(const Runtime& instance, const char* op, KernelMask kernels, const DeviceSpec& spec, Site site) {
+std::pair<LogicalDevice*, PlacementReason> fall_back(const Runtime& instance, const char* op, KernelMask kernels,
+                                                     const DeviceSpec& spec, Site site) {
   if (exists(instance, spec)) {
     if (instance.cpu().has(kernels)) return {&instance.cpu(), PlacementReason::no_kernel};
     LogicalDevice* any = get_soft_device_placement() ? first_with_kernel(instance, kernels, nullptr) : nullptr;
@@ -73,13 +76,14 @@ std::pair<LogicalDevice*, PlacementReason> fall_back(const Runtime& instance, co
     return {any, PlacementReason::soft_placement};
   }
   if (!get_soft_device_placement()) {
-    throw UnknownDevice(text(full_name(spec), " unknown device, asked for by op ", op, "; visible devices: ", device_list(instance),
-                             ". set_soft_device_placement(true) would choose an existing one"),
+    throw UnknownDevice(text(full_name(spec), " unknown device, asked for by op ", op, "; visible devices: ",
+                             device_list(instance), ". set_soft_device_placement(true) would choose an existing one"),
                         site);
   }
   LogicalDevice* best = first_with_kernel(instance, kernels, nullptr);
   if (best == nullptr) raise_no_kernel(instance, op, kernels, site);
-  warn_once(site, text("op ", op, " at ", site.to_string(), " asked for ", full_name(spec), ", which does not exist; soft placement put it on ", best->name()));
+  warn_once(site, text("op ", op, " at ", site.to_string(), " asked for ", full_name(spec),
+                       ", which does not exist; soft placement put it on ", best->name()));
   return {best, PlacementReason::soft_placement};
 }
 
@@ -98,18 +102,22 @@ const char* to_string(PlacementReason reason) noexcept {
 }
 
 PlacementRecord last_placement() {
-  return {last.op, last.requested, last.chosen != nullptr ? last.chosen->name() : "", last.reason, last.copies, last.bytes, last.site};
+  return {last.op,    last.requested, last.chosen != nullptr ? last.chosen->name() : "", last.reason, last.copies,
+          last.bytes, last.site};
 }
 
 void record_placement(const char* op, LogicalDevice& device, PlacementReason reason, Site site) {
   last = {op, detail::current_scope != nullptr ? detail::current_scope->requested : "", &device, reason, 0, 0, site};
   if (get_log_device_placement()) [[unlikely]] {
     log_requested(text("Executing op ", op, " in device ", device.name(),
-                       reason == PlacementReason::no_kernel || reason == PlacementReason::soft_placement ? text(" (", to_string(reason), ": ", last.requested, ")") : ""));
+                       reason == PlacementReason::no_kernel || reason == PlacementReason::soft_placement
+                           ? text(" (", to_string(reason), ": ", last.requested, ")")
+                           : ""));
   }
   if (journal::is_recording()) [[unlikely]] {
     const Nanoseconds at = now();
-    journal::record({.kind = journal::EventKind::place, .name = op, .detail = device.name().c_str(), .site = site, .begin = at, .end = at});
+    journal::record(
+        {.kind = journal::EventKind::place, .name = op, .detail = device.name().c_str(), .site = site, .begin = at, .end = at});
   }
 }
 
@@ -117,7 +125,8 @@ LogicalDevice& place_op(Runtime& instance, const char* op, KernelMask kernels, L
   LogicalDevice* chosen = nullptr;
   PlacementReason reason = PlacementReason::automatic;
   detail::ScopeEntry* scope = detail::current_scope;
-  if (scope != nullptr && scope->is_left.load(std::memory_order_relaxed)) [[unlikely]] scope = detail::without_left_scopes();
+  if (scope != nullptr && scope->is_left.load(std::memory_order_relaxed)) [[unlikely]]
+    scope = detail::without_left_scopes();
   if (pinned != nullptr && pinned->has(kernels)) {
     chosen = pinned;
     reason = PlacementReason::variable;
@@ -143,22 +152,30 @@ LogicalDevice& place_op(Runtime& instance, const char* op, KernelMask kernels, L
 void record_copy(const char* op, const Device& from, LogicalDevice& to, std::uint64_t bytes, unsigned input, Site site) {
   const CopyPolicy policy = get_copy_policy();
   if (policy == CopyPolicy::explicit_only) {
-    throw CopyForbidden(text("Tensors on conflicting devices: cannot compute ", op, " as input #", input, " was expected to be on ", to.name(), " but is actually on ",
-                             from.name(), " (operation running on ", to.name(), "). Copy it with copy_to, or allow copies with set_copy_policy(CopyPolicy::silent)"),
+    throw CopyForbidden(text("Tensors on conflicting devices: cannot compute ", op, " as input #", input,
+                             " was expected to be on ", to.name(), " but is actually on ", from.name(), " (operation running on ",
+                             to.name(), "). Copy it with copy_to, or allow copies with set_copy_policy(CopyPolicy::silent)"),
                         site);
   }
   ++last.copies;
   last.bytes += bytes;
   if (policy == CopyPolicy::warn) {
-    log(LogLevel::warning, text("before computing ", op, " input #", input, " was expected to be on ", to.name(), " but is actually on ", from.name(), " (", site.to_string(),
-                                "). This triggers a copy of ", bytes, " bytes, which can be a performance bottleneck."));
+    log(LogLevel::warning, text("before computing ", op, " input #", input, " was expected to be on ", to.name(),
+                                " but is actually on ", from.name(), " (", site.to_string(), "). This triggers a copy of ", bytes,
+                                " bytes, which can be a performance bottleneck."));
   }
   if (get_log_device_placement()) {
     log_requested(text("Copying ", bytes, " bytes from ", from.name(), " to ", to.name(), " (input #", input, " of ", op, ")"));
   }
   if (journal::is_recording()) {
     const Nanoseconds at = now();
-    journal::record({.kind = journal::EventKind::copy, .name = op, .detail = to.name().c_str(), .site = site, .begin = at, .end = at, .value = bytes});
+    journal::record({.kind = journal::EventKind::copy,
+                     .name = op,
+                     .detail = to.name().c_str(),
+                     .site = site,
+                     .begin = at,
+                     .end = at,
+                     .value = bytes});
   }
 }
 

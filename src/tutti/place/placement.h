@@ -10,12 +10,12 @@
 namespace tutti {
 
 enum class PlacementReason : std::uint8_t {
-  automatic,          // best device type with a kernel, lowest index
-  scope,              // a device scope asked for it
-  variable,           // it reads or writes a variable there
-  no_kernel,          // the device asked for has no kernel for the op, the CPU has
-  soft_placement,     // the device asked for does not exist
-  explicit_copy,      // the caller named the device
+  automatic,       // best device type with a kernel, lowest index
+  scope,           // a device scope asked for it
+  variable,        // it reads or writes a variable there
+  no_kernel,       // the device asked for has no kernel for the op, the CPU has
+  soft_placement,  // the device asked for does not exist
+  explicit_copy,   // the caller named the device
 };
 const char* to_string(PlacementReason reason) noexcept;
 
@@ -25,7 +25,7 @@ struct PlacementRecord {
   std::string requested;  // the scope's name; empty: nothing was asked for
   std::string chosen;
   PlacementReason reason = PlacementReason::automatic;
-  unsigned copies = 0;    // inputs copied from elsewhere for it
+  unsigned copies = 0;  // inputs copied from elsewhere for it
   std::uint64_t bytes = 0;
   Site site;
 };

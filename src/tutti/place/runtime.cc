@@ -23,7 +23,11 @@ std::atomic<Runtime*> runtime_instance{nullptr};
 }  // namespace detail
 
 LogicalDevice::LogicalDevice(std::unique_ptr<Device> device, unsigned index, const DeviceMemoryOptions& memory)
-    : device_(std::move(device)), index_(index), own_mask_(mask_of(device_->backend())), memory_(*device_, memory), default_stream_(&lend_stream({})) {
+    : device_(std::move(device)),
+      index_(index),
+      own_mask_(mask_of(device_->backend())),
+      memory_(*device_, memory),
+      default_stream_(&lend_stream({})) {
   memory_.set_relief(&Mirrors::drop_all_on);
 }
 
@@ -33,17 +37,23 @@ bool LogicalDevice::fits(const DeviceSpec& spec) const noexcept {
 }
 
 DeviceStream& LogicalDevice::lend_stream(const StreamOptions& options) {
-  const std::lock_guard lock(mutex_);
-  const auto drained = std::find_if(returned_.begin(), returned_.end(), [&](const DeviceStream* s) { return s->is_idle() && s->options() == options; });
-  if (drained != returned_.end()) {
-    DeviceStream& stream = **drained;
-    returned_.erase(drained);
-    // What failed under its last owner is the device's to report, not the new owner's.
-    for (FailureRef& failure : stream.take_failures()) default_stream_->report(std::move(failure));
-    return stream;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto drained = std::find_if(returned_.begin(), returned_.end(),
+                                      [&](const DeviceStream* s) { return s->is_idle() && s->options() == options; });
+    if (drained != returned_.end()) {
+      DeviceStream& stream = **drained;
+      returned_.erase(drained);
+      // What failed under its last owner is the device's to report, not the new owner's.
+      for (FailureRef& failure : stream.take_failures()) default_stream_->report(std::move(failure));
+      return stream;
+    }
   }
-  streams_.push_back(device_->make_stream(options));
-  DeviceStream& stream = *streams_.back();
+  // Not under the lock: a driver may be busy with a kernel that asks for the streams of this device.
+  std::unique_ptr<DeviceStream> made = device_->make_stream(options);
+  DeviceStream& stream = *made;
+  const std::lock_guard lock(mutex_);
+  streams_.push_back(std::move(made));
   journal::name_stream(stream.id(), text(device_->physical().type, ":", index_, " stream ", streams_.size() - 1));
   return stream;
 }
@@ -123,11 +133,14 @@ LogicalDevice& find_device(std::string_view name, Site site) {
   for (LogicalDevice* device : instance.devices()) {
     if (!device->fits(spec)) continue;
     if (found != nullptr) {
-      throw InvalidArgument(text("'", printable(name), "' fits several devices, '", found->name(), "' and '", device->name(), "' among them; give a type and an index, like 'GPU:0'"), site);
+      throw InvalidArgument(text("'", printable(name), "' fits several devices, '", found->name(), "' and '", device->name(),
+                                 "' among them; give a type and an index, like 'GPU:0'"),
+                            site);
     }
     found = device;
   }
-  if (found == nullptr) throw UnknownDevice(text("'", printable(name), "' unknown device; there are: ", device_list(instance)), site);
+  if (found == nullptr)
+    throw UnknownDevice(text("'", printable(name), "' unknown device; there are: ", device_list(instance)), site);
   return *found;
 }
 

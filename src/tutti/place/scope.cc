@@ -52,7 +52,8 @@ DeviceScope::DeviceScope(const LogicalDeviceInfo& device, Site site) : DeviceSco
 
 DeviceScope::~DeviceScope() {
   if (entry_->thread != &detail::current_scope) {
-    log(LogLevel::error, text("the device scope opened at ", site_.to_string(), " was left on another thread; a scope belongs to its thread"));
+    log(LogLevel::error,
+        text("the device scope opened at ", site_.to_string(), " was left on another thread; a scope belongs to its thread"));
     entry_->is_left.store(true, std::memory_order_release);  // no longer ours: its thread may let go of it at once
     return;
   }
@@ -65,7 +66,8 @@ DeviceScope::~DeviceScope() {
   for (detail::ScopeEntry* inner = detail::current_scope; inner != nullptr; inner = inner->outer) {
     if (inner->outer != entry_) continue;
     inner->outer = entry_->outer;
-    log(LogLevel::error, text("the device scope opened at ", site_.to_string(), " was left before one opened inside it; leave scopes in reverse order"));
+    log(LogLevel::error, text("the device scope opened at ", site_.to_string(),
+                              " was left before one opened inside it; leave scopes in reverse order"));
     return;
   }
 }

@@ -16,12 +16,12 @@ struct LogicalDeviceInfo;
 namespace detail {
 struct ScopeEntry {
   ScopeEntry* outer = nullptr;
-  DeviceSpec spec;                     // merged with the outer scopes
-  bool is_automatic = false;           // it says nothing about the device
-  const char* requested = "";          // the merged name, kept for ever
-  LogicalDevice* resolved = nullptr;   // the one device it means, once known
-  ScopeEntry** thread = nullptr;       // the chain it belongs to
-  std::atomic<bool> is_left{false};    // on another thread, by mistake: its own takes it out of the chain
+  DeviceSpec spec;                    // merged with the outer scopes
+  bool is_automatic = false;          // it says nothing about the device
+  const char* requested = "";         // the merged name, kept for ever
+  LogicalDevice* resolved = nullptr;  // the one device it means, once known
+  ScopeEntry** thread = nullptr;      // the chain it belongs to
+  std::atomic<bool> is_left{false};   // on another thread, by mistake: its own takes it out of the chain
 };
 extern thread_local ScopeEntry* current_scope;  // null: automatic placement
 // Takes out what another thread has left; returns the current scope.

@@ -30,7 +30,8 @@ constexpr WorkKind mark_kind{
     [](void* payload, const FailureRef&) noexcept { delete static_cast<MarkPayload*>(payload)->stamp; },
 };
 
-TimelinePoint submit_mark(DeviceStream& stream, const char* name, const MarkPayload& payload, std::span<const TimelinePoint> after, Site site) {
+TimelinePoint submit_mark(DeviceStream& stream, const char* name, const MarkPayload& payload,
+                          std::span<const TimelinePoint> after, Site site) {
   TimelinePoint point;
   for (;;) {
     std::unique_lock lock(stream.order());
@@ -39,9 +40,13 @@ TimelinePoint submit_mark(DeviceStream& stream, const char* name, const MarkPayl
       const TimelinePoint next{stream.id(), stream.last().value + 1};
       for (const TimelinePoint& waited : after) {
         const DeviceStream* producer = timeline(waited.stream).stream();
-        stream.known().learn(waited, producer != nullptr ? const_cast<DeviceStream*>(producer)->known().known_at(waited.value) : std::vector<TimelinePoint>{}, next.value);
+        stream.known().learn(waited,
+                             producer != nullptr ? const_cast<DeviceStream*>(producer)->known().known_at(waited.value)
+                                                 : std::vector<TimelinePoint>{},
+                             next.value);
       }
-      point = stream.submit({.kind = &mark_kind, .name = name, .site = site, .payload = &payload, .payload_bytes = sizeof payload}, after);
+      point = stream.submit(
+          {.kind = &mark_kind, .name = name, .site = site, .payload = &payload, .payload_bytes = sizeof payload}, after);
       break;
     }
     lock.unlock();
@@ -95,9 +100,11 @@ std::chrono::nanoseconds Event::elapsed(const Event& from, const Event& to, Site
     if (!event->mark_) throw InvalidArgument("Event::elapsed needs events made with {.timing = true}", site);
     if (!event->mark_->stamp) throw InvalidArgument("Event::elapsed needs events that were recorded", site);
     if (!event->is_done()) throw InvalidState("Event::elapsed needs events that are done; sync() the later one first", site);
-    if (event->mark_->stamp->load(std::memory_order_acquire) == 0) throw InvalidState("Event::elapsed met an event whose stream was cancelled", site);
+    if (event->mark_->stamp->load(std::memory_order_acquire) == 0)
+      throw InvalidState("Event::elapsed met an event whose stream was cancelled", site);
   }
-  return std::chrono::nanoseconds(to.mark_->stamp->load(std::memory_order_acquire) - from.mark_->stamp->load(std::memory_order_acquire));
+  return std::chrono::nanoseconds(to.mark_->stamp->load(std::memory_order_acquire) -
+                                  from.mark_->stamp->load(std::memory_order_acquire));
 }
 
 struct Stream::Lease {

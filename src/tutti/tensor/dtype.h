@@ -94,6 +94,7 @@ constexpr bool is_floating(DType dtype) noexcept { return kind_of(dtype) == DTyp
 // The C++ type that stands for a dtype, both ways.
 template <class T>
 struct DTypeOf;
+// clang-format off
 template <> struct DTypeOf<bool> { static constexpr DType value = DType::boolean; };
 template <> struct DTypeOf<std::uint8_t> { static constexpr DType value = DType::u8; };
 template <> struct DTypeOf<std::int8_t> { static constexpr DType value = DType::i8; };
@@ -105,6 +106,7 @@ template <> struct DTypeOf<f16> { static constexpr DType value = DType::f16; };
 template <> struct DTypeOf<bf16> { static constexpr DType value = DType::bf16; };
 template <> struct DTypeOf<float> { static constexpr DType value = DType::f32; };
 template <> struct DTypeOf<double> { static constexpr DType value = DType::f64; };
+// clang-format on
 
 template <class T>
 concept Element = requires { DTypeOf<T>::value; };

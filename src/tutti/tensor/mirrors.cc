@@ -59,7 +59,8 @@ bool Mirrors::drop_all_on(Device& device) noexcept {
     const std::lock_guard lock(kept().mutex);
     for (const TensorImpl* source : kept().sources) {
       auto& copies = source->mirrors_.load(std::memory_order_relaxed)->copies;
-      const auto gone = std::stable_partition(copies.begin(), copies.end(), [&](const Tensor& c) { return &c.impl().buffer()->device() != &device; });
+      const auto gone = std::stable_partition(copies.begin(), copies.end(),
+                                              [&](const Tensor& c) { return &c.impl().buffer()->device() != &device; });
       std::move(gone, copies.end(), std::back_inserter(dropped));
       copies.erase(gone, copies.end());
     }

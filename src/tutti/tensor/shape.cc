@@ -29,14 +29,10 @@ std::optional<std::int64_t> element_count(const Shape& shape) noexcept {
   std::int64_t count = 1;
   bool is_zero = false;
   for (const std::int64_t size : shape) {
-    if (size < 0) return std::nullopt;
     is_zero = is_zero || size == 0;
+    if (size < 0 || __builtin_mul_overflow(count, std::max<std::int64_t>(size, 1), &count)) return std::nullopt;
   }
-  if (is_zero) return 0;
-  for (const std::int64_t size : shape) {
-    if (__builtin_mul_overflow(count, size, &count)) return std::nullopt;
-  }
-  return count;
+  return is_zero ? 0 : count;
 }
 
 Dims dense_strides(const Shape& shape) noexcept {

@@ -48,7 +48,8 @@ using Shape = Dims;
 // "(2, 3)", "(5,)", "()": as Python prints a tuple.
 std::string to_string(const Dims& dims);
 
-// Number of elements; nothing when a size is negative or the product does not fit in 63 bits.
+// Number of elements; nothing when a size is negative or the product does not fit in 63 bits. An axis of size 0 saves no
+// other: like NumPy, so that strides and products of any axes fit too.
 std::optional<std::int64_t> element_count(const Shape& shape) noexcept;
 
 // Strides, in elements, of a dense tensor in row order.

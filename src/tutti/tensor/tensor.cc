@@ -7,11 +7,13 @@
 namespace tutti {
 
 TensorImpl::~TensorImpl() {
-  if (mirrors_.load(std::memory_order_acquire) != nullptr) [[unlikely]] Mirrors::drop(*this);
+  if (mirrors_.load(std::memory_order_acquire) != nullptr) [[unlikely]]
+    Mirrors::drop(*this);
 }
 
 void Tensor::raise_undefined(Site site) {
-  throw InvalidArgument("a tensor that was never given a value (or was moved from) was used; assign the result of an op to it first", site);
+  throw InvalidArgument(
+      "a tensor that was never given a value (or was moved from) was used; assign the result of an op to it first", site);
 }
 
 bool Tensor::is_contiguous(Site site) const { return strides(site) == dense_strides(shape(site)) || size(site) <= 1; }

@@ -74,7 +74,8 @@ class Tensor {
 
  private:
   [[nodiscard]] const TensorImpl& checked(Site site) const {
-    if (!impl_) [[unlikely]] raise_undefined(site);
+    if (!impl_) [[unlikely]]
+      raise_undefined(site);
     return *impl_;
   }
   [[noreturn]] static void raise_undefined(Site site);

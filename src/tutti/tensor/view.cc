@@ -25,7 +25,8 @@ std::int64_t clamp_index(std::int64_t index, std::int64_t size, std::int64_t low
 std::size_t checked_axis(std::int64_t axis, std::size_t rank, Site site) {
   const auto axes = static_cast<std::int64_t>(rank);
   if (axis < -axes || axis >= axes) {
-    throw ShapeError(text("axis ", axis, " does not exist in a tensor with ", rank, " axes; use ", -axes, " to ", axes - 1), site);
+    throw ShapeError(text("axis ", axis, " does not exist in a tensor with ", rank, " axes; use ", -axes, " to ", axes - 1),
+                     site);
   }
   return static_cast<std::size_t>(axis < 0 ? axis + axes : axis);
 }
@@ -59,7 +60,9 @@ Tensor transpose(const Tensor& x, Site site) {
 
 Tensor transpose(const Tensor& x, const Dims& axes, Site site) {
   if (axes.size() != x.rank(site)) {
-    throw ShapeError(text("transpose got the axes ", to_string(axes), " for a tensor of shape ", to_string(x.shape()), "; name each of its axes once"), site);
+    throw ShapeError(text("transpose got the axes ", to_string(axes), " for a tensor of shape ", to_string(x.shape()),
+                          "; name each of its axes once"),
+                     site);
   }
   Shape shape;
   Dims strides;
@@ -78,7 +81,9 @@ Tensor expand(const Tensor& x, const Shape& shape, Site site) {
   const Shape& from = x.shape(site);
   const std::optional<Shape> common = element_count(shape) ? broadcast(from, shape) : std::nullopt;
   if (!common || !(*common == shape)) {
-    throw ShapeError(text("a tensor of shape ", to_string(x.shape()), " cannot be expanded to ", to_string(shape), "; an axis can grow only from size 1"), site);
+    throw ShapeError(text("a tensor of shape ", to_string(x.shape()), " cannot be expanded to ", to_string(shape),
+                          "; an axis can grow only from size 1"),
+                     site);
   }
   const std::size_t lead = shape.size() - x.rank();
   Dims strides = shape;

@@ -30,7 +30,8 @@ class CpuBackend final : public Backend {
     info.backend = BackendKind::cpu;
     info.type = "CPU";
     info.name = processor_name();
-    info.memory_bytes = static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+    info.memory_bytes =
+        static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
     return {info};
   }
 

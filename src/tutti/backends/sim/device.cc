@@ -5,7 +5,10 @@
 namespace tutti {
 
 SimDevice::SimDevice(const PhysicalDeviceInfo& info, const OpenOptions& options, std::shared_ptr<StrandDriver> driver)
-    : Device(options.id, info, options.full_name), driver_(std::move(driver)), faults_(options.full_name), memory_(info.memory_bytes) {}
+    : Device(options.id, info, options.full_name),
+      driver_(std::move(driver)),
+      faults_(options.full_name),
+      memory_(info.memory_bytes) {}
 
 std::unique_ptr<DeviceStream> SimDevice::make_stream(const StreamOptions& options) {
   return std::make_unique<Strand>(*this, options, driver_, &faults_);

@@ -15,7 +15,8 @@ std::string SimMemorySpace::map(std::size_t offset, std::size_t bytes) {
 }
 
 std::ptrdiff_t SimMemorySpace::kernel_offset() const noexcept {
-  return static_cast<std::ptrdiff_t>(reinterpret_cast<std::intptr_t>(shadow_.base()) - reinterpret_cast<std::intptr_t>(addresses_.base()));
+  return static_cast<std::ptrdiff_t>(reinterpret_cast<std::intptr_t>(shadow_.base()) -
+                                     reinterpret_cast<std::intptr_t>(addresses_.base()));
 }
 
 }  // namespace tutti

@@ -22,7 +22,9 @@ class MappedRange {
 
   static constexpr std::size_t granule = std::size_t{2} << 20U;
   // Whole granules, and twice the capacity: holes that trimming leaves do not run the addresses out.
-  static constexpr std::size_t range_for(std::size_t capacity) noexcept { return 2 * ((capacity + granule - 1) / granule * granule); }
+  static constexpr std::size_t range_for(std::size_t capacity) noexcept {
+    return 2 * ((capacity + granule - 1) / granule * granule);
+  }
 
  private:
   std::byte* base_ = nullptr;

@@ -25,8 +25,7 @@ void SteppedDriver::submitted(Strand&) {
   ++news_;
   changed_.notify_all();
   if (is_lazy_ || draw(4) != 0) return;
-  for (std::uint64_t steps = draw(3); steps > 0 && step(); --steps) {
-  }
+  for (std::uint64_t steps = draw(3); steps > 0 && step(); --steps) {}
 }
 
 void SteppedDriver::resumed(Strand&) noexcept {
@@ -40,7 +39,8 @@ std::size_t SteppedDriver::pick(const std::vector<Ranked*>& able) noexcept {
   if (!is_lazy_) return draw(able.size());
   // Ranks change rarely, so a strand keeps its lead for a while.
   if (draw(16) == 0) able[draw(able.size())]->rank = draw(1U << 30U);
-  const auto best = std::max_element(able.begin(), able.end(), [](const Ranked* a, const Ranked* b) { return a->rank < b->rank; });
+  const auto best =
+      std::max_element(able.begin(), able.end(), [](const Ranked* a, const Ranked* b) { return a->rank < b->rank; });
   return static_cast<std::size_t>(best - able.begin());
 }
 
@@ -87,8 +87,7 @@ void SteppedDriver::stop() noexcept {
   }
   for (const Ranked& each : strands) each.strand->cancel();
   const std::lock_guard lock(mutex_);
-  while (step()) {
-  }
+  while (step()) {}
 }
 
 std::vector<ScheduleStep> SteppedDriver::schedule() const {

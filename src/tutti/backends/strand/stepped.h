@@ -15,7 +15,8 @@ namespace tutti {
 // as it is submitted, so that the host's later decisions (reuse of memory, inputs that are ready) vary as well.
 class SteppedDriver final : public StrandDriver {
  public:
-  explicit SteppedDriver(std::uint64_t seed) : is_lazy_(seed % 2 == 0), state_(seed * 0x9E3779B97F4A7C15ULL + 0x2545F4914F6CDD1DULL) {}
+  explicit SteppedDriver(std::uint64_t seed)
+      : is_lazy_(seed % 2 == 0), state_(seed * 0x9E3779B97F4A7C15ULL + 0x2545F4914F6CDD1DULL) {}
 
   void attach(Strand& strand) override;
   void submitted(Strand& strand) override;

@@ -39,9 +39,11 @@ TimelinePoint Strand::full_until(std::uint64_t traffic_bytes) const {
   const std::uint64_t submitted = own_timeline().submitted();
   const auto is_full = [&] {
     const std::uint64_t in_flight = submitted - seen_completed_;
-    return in_flight >= options().most_ops || (in_flight > 0 && traffic_submitted_ - seen_traffic_ + traffic_bytes > options().most_bytes);
+    return in_flight >= options().most_ops ||
+           (in_flight > 0 && traffic_submitted_ - seen_traffic_ + traffic_bytes > options().most_bytes);
   };
-  if (!is_full()) [[likely]] return {};
+  if (!is_full()) [[likely]]
+    return {};
   seen_traffic_ = traffic_completed_.load(std::memory_order_acquire);
   seen_completed_ = own_timeline().completed();
   if (!is_full()) return {};
@@ -119,8 +121,13 @@ void Strand::run(Slot& work, std::uint64_t value) {
       failure = work.kind->run(work.payload.data(), context);
     }
     if (traced) {
-      journal::record({.kind = journal::EventKind::run, .stream = id(), .name = work.name, .site = work.site,
-                       .begin = begin, .end = now(), .value = value});
+      journal::record({.kind = journal::EventKind::run,
+                       .stream = id(),
+                       .name = work.name,
+                       .site = work.site,
+                       .begin = begin,
+                       .end = now(),
+                       .value = value});
     }
     if (failure) report(std::move(failure));
   }

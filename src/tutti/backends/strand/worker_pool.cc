@@ -144,7 +144,8 @@ void WorkerPool::work() {
         searching_.fetch_sub(1, std::memory_order_seq_cst);
         if (found || ready_count_.load(std::memory_order_relaxed) > 0) continue;
         parked_.fetch_add(1, std::memory_order_relaxed);
-        wake_.wait(lock, [&] { return ready_count_.load(std::memory_order_relaxed) > 0 || stopping_.load(std::memory_order_relaxed); });
+        wake_.wait(lock,
+                   [&] { return ready_count_.load(std::memory_order_relaxed) > 0 || stopping_.load(std::memory_order_relaxed); });
         parked_.fetch_sub(1, std::memory_order_relaxed);
       }
       if (strand != nullptr) ready_count_.fetch_sub(1, std::memory_order_seq_cst);
@@ -190,7 +191,9 @@ void WorkerPool::drive(Strand& strand) noexcept {
   }
 }
 
-bool WorkerPool::block_until(Strand& strand, std::uint64_t value, Deadline deadline) { return wait_on_host(timeline(strand.id()), value, deadline); }
+bool WorkerPool::block_until(Strand& strand, std::uint64_t value, Deadline deadline) {
+  return wait_on_host(timeline(strand.id()), value, deadline);
+}
 
 void WorkerPool::stop() noexcept {
   std::vector<Strand*> strands;

@@ -4,7 +4,7 @@
 #define HWY_TARGET_INCLUDE "tutti/kernels/cpu/arithmetic_rows.cc"
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 
-#include "tutti/kernels/cpu/vector_math.h"
+#include "tutti/kernels/cpu/row_loops.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace tutti::kernels::HWY_NAMESPACE {
@@ -54,7 +54,8 @@ struct Same {
 };
 
 std::array<RowPair, 4> make_copy_rows() {
-  return {{unary<Same, Tag<std::uint8_t>>(), unary<Same, Tag<std::uint16_t>>(), unary<Same, Tag<std::uint32_t>>(), unary<Same, Tag<std::uint64_t>>()}};
+  return {{unary<Same, Tag<std::uint8_t>>(), unary<Same, Tag<std::uint16_t>>(), unary<Same, Tag<std::uint32_t>>(),
+           unary<Same, Tag<std::uint64_t>>()}};
 }
 
 }  // namespace tutti::kernels::HWY_NAMESPACE

@@ -22,8 +22,8 @@ void cast(const KernelCall& call, KernelContext& context) {
   if (is_half(from)) op.widen = conversion(from, DType::f32);
   if (is_half(to)) op.narrow = conversion(DType::f32, to);
   const Row sticky = is_half(to) ? sticky_row(from) : nullptr;
-  op.row.plain = sticky != nullptr ? sticky
-                                   : conversion_rows()[static_cast<std::size_t>(working_from)][static_cast<std::size_t>(working_to)];
+  const ConversionRows& rows = conversion_rows();
+  op.row.plain = sticky != nullptr ? sticky : rows[static_cast<std::size_t>(working_from)][static_cast<std::size_t>(working_to)];
   run_elementwise(call, context, op);
 }
 

@@ -10,7 +10,7 @@
 #define HWY_TARGET_INCLUDE "tutti/kernels/cpu/conversion_rows.cc"
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 
-#include "tutti/kernels/cpu/vector_math.h"
+#include "tutti/kernels/cpu/row_loops.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace tutti::kernels::HWY_NAMESPACE {

@@ -12,27 +12,31 @@ namespace tutti::kernels {
 namespace {
 
 constexpr std::int64_t line_bytes = 64;
+constexpr std::int64_t lines_per_band = 4;  // several lines of a page at a time, for the sake of the page tables
 
-// to[r * width + c] = from[c * step + r] for a part of a matrix, in squares of a cache line's length: every line is read
-// and written once, as a whole, so strides that are powers of two do no harm.
+// to[r * width + c] = from[c * step + r] for a band of rows, in squares of a cache line's length: every line is read and
+// written once, as a whole, so strides that are powers of two do no harm.
 template <class U>
-void transpose(const U* from, std::int64_t step, U* to, std::int64_t width, std::int64_t first_row, std::int64_t rows) {
+void transpose(const U* from, std::int64_t step, U* to, std::int64_t width, std::int64_t first_row, std::int64_t n_rows) {
   constexpr std::int64_t side = line_bytes / static_cast<std::int64_t>(sizeof(U));
   std::array<std::array<U, side>, side> square;
   for (std::int64_t column = 0; column < width; column += side) {
     const std::int64_t columns = std::min(side, width - column);
-    for (std::int64_t c = 0; c < columns; ++c) {
-      const U* in = from + (column + c) * step + first_row;
-      U* line = square[static_cast<std::size_t>(c)].data();
-      if (rows == side) {
-        std::memcpy(line, in, line_bytes);
-      } else {
-        std::copy_n(in, rows, line);
+    for (std::int64_t row = first_row; row < first_row + n_rows; row += side) {
+      const std::int64_t rows = std::min(side, first_row + n_rows - row);
+      for (std::int64_t c = 0; c < columns; ++c) {
+        const U* in = from + (column + c) * step + row;
+        U* line = square[static_cast<std::size_t>(c)].data();
+        if (rows == side) {
+          std::memcpy(line, in, line_bytes);
+        } else {
+          std::copy_n(in, rows, line);
+        }
       }
-    }
-    for (std::int64_t r = 0; r < rows; ++r) {
-      U* out = to + (first_row + r) * width + column;
-      for (std::int64_t c = 0; c < columns; ++c) out[c] = square[static_cast<std::size_t>(c)][static_cast<std::size_t>(r)];
+      for (std::int64_t r = 0; r < rows; ++r) {
+        U* out = to + (row + r) * width + column;
+        for (std::int64_t c = 0; c < columns; ++c) out[c] = square[static_cast<std::size_t>(c)][static_cast<std::size_t>(r)];
+      }
     }
   }
 }
@@ -47,8 +51,8 @@ bool copy_transposed(const Layout& from, std::byte* to, Parallel& parallel) {
   const std::int64_t step = from.axis(rank - 1).stride;
   if (rows < 8 || width < 8) return false;
   const auto size = static_cast<std::int64_t>(from.element_size());
-  const std::int64_t side = line_bytes / size;
-  const std::int64_t bands = (rows + side - 1) / side;
+  const std::int64_t height = lines_per_band * line_bytes / size;
+  const std::int64_t bands = (rows + height - 1) / height;
   const std::int64_t matrices = from.count() / (rows * width);
   const auto copy_bands = [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t band = begin; band < end; ++band) {
@@ -61,8 +65,8 @@ bool copy_transposed(const Layout& from, std::byte* to, Parallel& parallel) {
       }
       const std::byte* source = from.data() + offset * size;
       std::byte* target = to + matrix * rows * width * size;
-      const std::int64_t row = band % bands * side;
-      const std::int64_t n = std::min(side, rows - row);
+      const std::int64_t row = band % bands * height;
+      const std::int64_t n = std::min(height, rows - row);
       const auto go = [&]<class U>(U) {
         transpose(reinterpret_cast<const U*>(source), step, reinterpret_cast<U*>(target), width, row, n);
       };
@@ -107,9 +111,8 @@ void copy(const KernelCall& call, KernelContext& context) {
   }
   if (to.is_dense()) {
     if (copy_transposed(from, to.data(), context.parallel)) return;
-    for_each_range(context.parallel, to.count(), [&](std::int64_t begin, std::int64_t end) {
-      from.gather(begin, end - begin, to.data() + begin * size);
-    });
+    for_each_range(context.parallel, to.count(),
+                   [&](std::int64_t begin, std::int64_t end) { from.gather(begin, end - begin, to.data() + begin * size); });
     return;
   }
   for_each_range(context.parallel, to.count(), [&](std::int64_t begin, std::int64_t end) {

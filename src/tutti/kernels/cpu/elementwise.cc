@@ -71,7 +71,8 @@ std::array<Elementwise, dtype_count> elementwise_by_dtype(const std::array<RowPa
 }
 
 void refuse_dtype(const char* op, DType dtype, Site site) {
-  throw KernelFailed(std::string(op) + " has no CPU kernel for " + std::string(to_string(dtype)) + "; cast the input first", site);
+  const std::string name(to_string(dtype));
+  throw KernelFailed(std::string(op) + " has no CPU kernel for " + name + "; cast the input first", site);
 }
 
 namespace {

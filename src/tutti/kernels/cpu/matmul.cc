@@ -22,7 +22,8 @@ struct Matrix {
 
   [[nodiscard]] Matrix part(std::int64_t row, std::int64_t n_rows, std::int64_t column, std::int64_t n_columns) const {
     const auto size = static_cast<std::int64_t>(size_of(dtype));
-    return {data + (row * rows.stride + column * columns.stride) * size, dtype, {n_rows, rows.stride}, {n_columns, columns.stride}};
+    std::byte* first = data + (row * rows.stride + column * columns.stride) * size;
+    return {first, dtype, {n_rows, rows.stride}, {n_columns, columns.stride}};
   }
   [[nodiscard]] Matrix transposed() const { return {data, dtype, columns, rows}; }
   [[nodiscard]] Operand operand() const {
@@ -126,7 +127,8 @@ void multiply_packed(const Matrix& a, const Matrix& b, const Matrix& c) {
   const std::int64_t rows = std::min(m, most_rows);
   const std::int64_t columns = std::min(n, most_columns);
   const std::int64_t depth = std::min(k, most_depth);
-  const auto room = std::make_unique_for_overwrite<T[]>(static_cast<std::size_t>(rows * depth + depth * columns + rows * columns));
+  const std::int64_t elements = rows * depth + depth * columns + rows * columns;
+  const auto room = std::make_unique_for_overwrite<T[]>(static_cast<std::size_t>(elements));
   T* const left = room.get();
   T* const right = left + rows * depth;
   T* const result = right + depth * columns;

@@ -5,7 +5,7 @@
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 
 #include "tutti/kernels/cpu/philox.h"
-#include "tutti/kernels/cpu/vector_math.h"
+#include "tutti/kernels/cpu/row_loops.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace tutti::kernels::HWY_NAMESPACE {

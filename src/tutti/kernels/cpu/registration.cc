@@ -35,7 +35,9 @@ constexpr std::array entries{
 [[maybe_unused]] const bool is_registered = [] {
   bool all = true;
   for (const Entry& entry : entries) {
-    for (const BackendKind kind : {BackendKind::cpu, BackendKind::sim}) all = register_kernel(entry.op, kind, entry.kernel) && all;
+    for (const BackendKind kind : {BackendKind::cpu, BackendKind::sim}) {
+      all = register_kernel(entry.op, kind, entry.kernel) && all;
+    }
   }
   return all;
 }();

@@ -118,7 +118,8 @@ Row conversion(DType from, DType to) {
   if (from == to) return nullptr;
   const Row row = conversion_rows()[static_cast<std::size_t>(from)][static_cast<std::size_t>(to)];
   if (row == nullptr) {
-    throw DTypeError("no CPU kernel turns " + std::string(to_string(from)) + " into " + std::string(to_string(to)) + " in one step", {});
+    const std::string source(to_string(from));
+    throw DTypeError("no CPU kernel turns " + source + " into " + std::string(to_string(to)) + " in one step", {});
   }
   return row;
 }

@@ -168,9 +168,7 @@ class OuterSum {
     const std::int64_t segment = (std::max(least, n_rows_ / most_segments) + 8) / 8 * 8;
     const std::int64_t segments = (n_rows_ + segment - 1) / segment;
     if (segments == 1) {
-      for_each(parallel, tiles, n_rows_ * width_, [&](std::int64_t t) {
-        add_up(t * tile_, 0, n_rows_, results_ + t * tile_);
-      });
+      for_each(parallel, tiles, n_rows_ * width_, [&](std::int64_t t) { add_up(t * tile_, 0, n_rows_, results_ + t * tile_); });
       return;
     }
     std::vector<T> partial(static_cast<std::size_t>(segments * width_));
