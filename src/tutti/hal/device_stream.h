@@ -82,7 +82,8 @@ class DeviceStream {
   StreamOptions options_;
   StreamId id_;
   Timeline& timeline_;
-  ShortLock order_;
+  // Written by those who submit; what stands above is read by whoever runs the work, so they do not share a cache line.
+  alignas(64) ShortLock order_;
   KnownOrder known_;
   std::mutex failures_mutex_;
   std::vector<FailureRef> failures_;

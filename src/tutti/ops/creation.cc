@@ -93,7 +93,8 @@ UniformAttributes checked_draw(const UniformOptions& options, Site site) {
     } else if constexpr (std::is_integral_v<T>) {
       draw.low = std::ceil(draw.low);
       draw.high = std::ceil(draw.high);
-      constexpr double end = 2.0 * static_cast<double>(std::numeric_limits<T>::max() / 2 + 1);  // one past the largest, exactly
+      constexpr double end = 2.0 * static_cast<double>((static_cast<std::uint64_t>(std::numeric_limits<T>::max()) >> 1U) +
+                                                       1);  // one past the largest, exactly
       return draw.low >= static_cast<double>(std::numeric_limits<T>::min()) && draw.high <= end;
     } else {
       const double most = std::is_same_v<T, f16>      ? 65504.0

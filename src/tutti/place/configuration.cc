@@ -46,7 +46,7 @@ std::string upper(std::string_view text_in) {
 }
 
 std::string checked_type(std::string_view type, Site site) {
-  const std::string wanted = upper(type);
+  std::string wanted = upper(type);
   if (!wanted.empty() && wanted != "CPU" && wanted != "GPU") {
     throw InvalidArgument(text("'", printable(type), "' is not a type of device; use 'CPU', 'GPU' or nothing for all"), site);
   }

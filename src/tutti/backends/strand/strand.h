@@ -43,7 +43,7 @@ class Strand final : public DeviceStream {
   void resume() noexcept { driver_->resumed(*this); }
 
   // Owned by the driver: who may run it, and its place in a queue.
-  std::atomic<bool> claimed{false};
+  alignas(64) std::atomic<bool> claimed{false};
   Strand* next_ready = nullptr;
 
  private:
@@ -73,17 +73,19 @@ class Strand final : public DeviceStream {
   [[nodiscard]] static std::span<const TimelinePoint> after_of(const Slot& work) noexcept;
   void run(Slot& work, std::uint64_t value);
 
-  std::shared_ptr<StrandDriver> driver_;
+  // Three groups, each in cache lines of its own: what nobody changes, what the running side writes, what the submitting
+  // side writes.
+  alignas(64) std::shared_ptr<StrandDriver> driver_;
   FaultHook* faults_;
   std::uint64_t mask_;
   // Raw memory, touched slot by slot: a stream that is hardly used takes hardly any.
   std::unique_ptr<std::byte[], FreeSlots> slots_;
   std::atomic<std::uint64_t> cancelled_up_to_{0};
-  std::atomic<std::uint64_t> running_{0};
-  std::uint64_t seen_submitted_ = 0;  // of the thread that runs it: what it knows to be there
-  alignas(64) std::atomic<std::uint64_t> traffic_completed_{0};
-  // Of the submitting side, under order(): read anew only when the bound seems reached, so that in the steady state the
-  // two sides share no counter.
+  alignas(64) std::atomic<std::uint64_t> running_{0};
+  std::uint64_t seen_submitted_ = 0;  // what it knows to be there
+  std::atomic<std::uint64_t> traffic_completed_{0};
+  // Under order(). The other side's counters are read anew only when the bound seems reached, so that in the steady state
+  // the two sides share none.
   alignas(64) std::uint64_t traffic_submitted_ = 0;
   mutable std::uint64_t seen_traffic_ = 0;
   mutable std::uint64_t seen_completed_ = 0;

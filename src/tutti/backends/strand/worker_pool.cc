@@ -17,6 +17,7 @@ namespace {
 constexpr int spins_before_parking = 600;
 // Work a strand may run before others of its priority get their turn.
 constexpr int turn = 64;
+constexpr int pauses_between_looks = 8;
 
 // The pool this thread works for.
 thread_local const WorkerPool* own_pool = nullptr;
@@ -180,7 +181,8 @@ void WorkerPool::drive(Strand& strand) noexcept {
     searching_.fetch_add(1, std::memory_order_seq_cst);
     for (int i = 0; i < spins_before_parking && !strand.has_work(); ++i) {
       if (ready_count_.load(std::memory_order_relaxed) > 0 || stopping_.load(std::memory_order_relaxed)) break;
-      _mm_pause();
+      // Every look takes the counter's cache line from the host, which then pays for it with its next op.
+      for (int pause = 0; pause < pauses_between_looks; ++pause) _mm_pause();
     }
     searching_.fetch_sub(1, std::memory_order_seq_cst);
     if (!strand.has_work()) {

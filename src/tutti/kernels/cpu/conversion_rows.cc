@@ -33,7 +33,7 @@ HWY_INLINE typename StoredAs<To>::Type convert(From x) {
     constexpr To least = std::numeric_limits<To>::min();
     constexpr To most = std::numeric_limits<To>::max();
     // One more than the largest To is a power of two, so exact; the largest From below it converts without overflow.
-    constexpr From beyond = static_cast<From>(static_cast<std::uint64_t>(most) / 2 + 1) * From{2};
+    constexpr From beyond = static_cast<From>((static_cast<std::uint64_t>(most) >> 1U) + 1) * From{2};
     constexpr int digits = std::numeric_limits<From>::digits;
     constexpr int bits = std::numeric_limits<To>::digits;
     constexpr From below = bits > digits ? beyond - static_cast<From>(std::uint64_t{1} << (bits > digits ? bits - digits : 0))
