@@ -91,7 +91,8 @@ class Buffer : public Counted {
   TimelinePoint home_;  // last use on the stream that made the contents
   mutable ShortLock readers_lock_;
   Points readers_;  // last use per other stream
-  FailureCell failure_;
+  // Looked at by the work that uses the memory, while the host writes what stands above: a cache line of its own.
+  alignas(64) FailureCell failure_;
 };
 
 }  // namespace tutti

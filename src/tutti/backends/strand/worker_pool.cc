@@ -17,7 +17,7 @@ namespace {
 constexpr int spins_before_parking = 600;
 // Work a strand may run before others of its priority get their turn.
 constexpr int turn = 64;
-constexpr int pauses_between_looks = 8;
+constexpr int pauses_between_looks = 24;
 
 // The pool this thread works for.
 thread_local const WorkerPool* own_pool = nullptr;
