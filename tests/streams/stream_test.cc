@@ -46,6 +46,14 @@ TEST(Stream, EveryNewOneIsItsOwnAndAThousandNeedFewThreads) {
   for (int i = 0; i < many_streams; ++i) EXPECT_EQ(item<std::int64_t>(sum(results[static_cast<std::size_t>(i)])), 20 * i);
 }
 
+TEST(Stream, IsStillThereAfterItWasMovedFrom) {
+  simulate_gpus(1);
+  Stream first("GPU:0");
+  const Stream second = std::move(first);
+  EXPECT_EQ(first.id(), second.id());
+  first.sync();
+}
+
 TEST(Stream, TwoStreamsDoNotWaitForEachOther) {
   simulate_gpus(1, {.workers = 2});
   Stream blocked("GPU:0");

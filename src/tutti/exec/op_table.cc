@@ -4,8 +4,8 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <numeric>
 
+#include "tutti/base/edit_distance.h"
 #include "tutti/base/error.h"
 #include "tutti/base/text.h"
 
@@ -35,20 +35,6 @@ void add_kernel(OpRow& to, BackendKind kind, Kernel kernel) {
   if (kernel == nullptr) return;
   to.kernels[static_cast<std::size_t>(kind)].store(kernel, std::memory_order_release);
   to.mask.fetch_or(mask_of(kind), std::memory_order_acq_rel);
-}
-
-std::size_t distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> last(b.size() + 1);
-  std::iota(last.begin(), last.end(), 0);
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    std::size_t diagonal = last[0]++;
-    for (std::size_t j = 0; j < b.size(); ++j) {
-      const std::size_t replaced = diagonal + (a[i] == b[j] ? 0 : 1);
-      diagonal = last[j + 1];
-      last[j + 1] = std::min({replaced, last[j] + 1, diagonal + 1});
-    }
-  }
-  return last.back();
 }
 
 }  // namespace
@@ -90,7 +76,7 @@ const OpRow& find_op(std::string_view name, Site site) {
   std::size_t best = std::max<std::size_t>(2, name.size() / 3) + 1;
   for (const auto& [known, registered] : all.rows) {
     if (registered->infer == nullptr) continue;  // only its kernels are there
-    const std::size_t apart = name.size() > 64 ? best : distance(name, known);
+    const std::size_t apart = name.size() > 64 ? best : edit_distance(name, known);
     if (apart < best) {
       best = apart;
       nearest = known;

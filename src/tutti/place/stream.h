@@ -38,10 +38,12 @@ class Event {
   std::shared_ptr<Mark> mark_;
 };
 
-// A queue of its own on one device, usable from any thread. Copies are the same stream.
+// A queue of its own on one device, usable from any thread. Copies are the same stream; a moved-from one is a copy too.
 class Stream {
  public:
   explicit Stream(std::string_view device, const StreamOptions& options = {}, Site site = {});
+  Stream(const Stream&) = default;  // declared, so that there is no move that would leave a stream without its queue
+  Stream& operator=(const Stream&) = default;
   // One that exists already: the device's default stream, or the thread's current one.
   Stream(DeviceStream& existing, LogicalDevice& device);
 
