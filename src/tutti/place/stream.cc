@@ -159,7 +159,7 @@ void Stream::cancel(Site site) {
   base().cancel();
 }
 
-StreamScope::StreamScope(Stream stream) : stream_(std::move(stream)), device_(&stream_.lease_->device) {
+StreamScope::StreamScope(const Stream& stream) : stream_(stream), device_(&stream_.lease_->device) {
   const std::size_t slot = index_of(device_->device().id());
   if (current.size() <= slot) current.resize(slot + 1, nullptr);
   before_ = std::exchange(current[slot], &stream_.base());

@@ -72,7 +72,7 @@ Stream default_stream(std::string_view device, Site site = {});
 // Ops that run on the stream's device use it while the scope lives. Belongs to its thread.
 class StreamScope {
  public:
-  explicit StreamScope(Stream stream);
+  explicit StreamScope(const Stream& stream);
   ~StreamScope();
   StreamScope(const StreamScope&) = delete;
   StreamScope& operator=(const StreamScope&) = delete;
