@@ -2,9 +2,9 @@
 # checked against its includes by tests/architecture.
 
 add_library(tutti_flags INTERFACE)
-target_compile_options(tutti_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Werror)
+target_compile_options(tutti_flags INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Werror>)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
-  target_compile_options(tutti_flags INTERFACE -Wno-restrict)  # GCC 12 sees overlaps in std::string that are not there (PR 105651)
+  target_compile_options(tutti_flags INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wno-restrict>)  # GCC 12 sees overlaps in std::string that are not there (PR 105651)
 endif()
 if(TUTTI_SANITIZE)
   target_compile_options(tutti_flags INTERFACE -fsanitize=${TUTTI_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
@@ -15,7 +15,7 @@ endif()
 function(tutti_module folder)
   cmake_parse_arguments(module "" "" "USES" ${ARGN})
   string(REPLACE "/" "_" name ${folder})
-  file(GLOB sources CONFIGURE_DEPENDS ${folder}/*.cc)
+  file(GLOB sources CONFIGURE_DEPENDS ${folder}/*.cc ${folder}/*.cu)
   if(NOT sources)
     add_library(tutti_${name} INTERFACE)
     return()
@@ -23,9 +23,13 @@ function(tutti_module folder)
   add_library(tutti_${name} OBJECT ${sources})
   target_include_directories(tutti_${name} PUBLIC ${PROJECT_SOURCE_DIR}/src)
   target_link_libraries(tutti_${name} PRIVATE tutti_flags)
-  # Calls inside the library are calls inside the library: no other object may take a function's place, and the few
-  # thread-local variables are reached without a call.
-  target_compile_options(tutti_${name} PRIVATE -fno-semantic-interposition -ftls-model=initial-exec)
+  # Calls inside the library are calls inside the library: no other object may take a function's place. The few thread-local
+  # variables are reached without a call, except beside the CUDA runtime, whose own leave no room for that in a process that
+  # loads the library late (a Python extension).
+  target_compile_options(tutti_${name} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-fno-semantic-interposition>)
+  if(NOT TUTTI_HAS_CUDA)
+    target_compile_options(tutti_${name} PRIVATE -ftls-model=initial-exec)
+  endif()
   foreach(used IN LISTS module_USES)
     string(REPLACE "/" "_" used ${used})
     target_link_libraries(tutti_${name} PUBLIC tutti_${used})

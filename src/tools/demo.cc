@@ -33,13 +33,16 @@ bool is_simulated(const PhysicalDevice& gpu) { return get_device_details(gpu).ba
 void show_devices(const DemoOptions& options) {
   heading("Devices");
   const bool had_none = list_physical_devices("GPU").empty();
+  const std::string why = why_no_gpu();
   if (had_none) simulate_gpus(options.gpus);
   print_physical_devices();
   const auto gpus = list_physical_devices("GPU");
   if (gpus.empty()) throw InvalidState("no GPU is visible: unset CUDA_VISIBLE_DEVICES and TUTTI_VISIBLE_DEVICES", {});
   if (std::all_of(gpus.begin(), gpus.end(), is_simulated)) {
-    say(text(had_none ? "There is no GPU here: " : "", gpus.size() == 1 ? "this one is" : "these are",
-             " simulated, with streams and memory as GPUs have them."));
+    if (had_none) say(text("There is no GPU here", why, "."));
+    say(text(gpus.size() == 1 ? "This one is" : "These are", " simulated, with streams and memory as GPUs have them."));
+  } else {
+    say(text("What follows runs on ", gpus.size() == 1 ? "this GPU" : "these GPUs", ", not on simulated ones."));
   }
 }
 

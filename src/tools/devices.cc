@@ -44,7 +44,8 @@ void print_text() {
               << "memory limit " << human_bytes(row.info.memory_limit) << '\n';
   }
   if (list_physical_devices("GPU").empty()) {
-    std::cout << "\n" << paragraph("No GPU was found. Set TUTTI_SIM_GPUS=4 for four simulated ones.");
+    std::cout << "\n"
+              << paragraph(text("No GPU was found", why_no_gpu(), ".")) << "Set TUTTI_SIM_GPUS=4 for four simulated ones.\n";
   }
 }
 
@@ -63,6 +64,7 @@ void print_json() {
                         {"backend", details.backend},
                         {"memory_bytes", details.memory_bytes},
                         {"compute_capability", capability},
+                        {"driver", details.driver.empty() ? ordered_json(nullptr) : ordered_json(details.driver)},
                         {"visible", std::find(visible.begin(), visible.end(), device) != visible.end()}});
   }
   ordered_json logical = ordered_json::array();
@@ -74,7 +76,7 @@ void print_json() {
                        {"physical", row.on.name()},
                        {"memory_limit_bytes", row.info.memory_limit}});
   }
-  const ordered_json all{{"tutti", version()}, {"physical", physical}, {"logical", logical}};
+  const ordered_json all{{"tutti", version()}, {"physical", physical}, {"logical", logical}, {"missing", missing_devices()}};
   // A device's name comes from the system and may hold anything.
   std::cout << all.dump(2, ' ', false, ordered_json::error_handler_t::replace) << '\n';
 }
@@ -88,7 +90,14 @@ void print_physical_devices() {
     if (details.compute_capability) kind += text(" ", details.compute_capability->first, ".", details.compute_capability->second);
     std::cout << "  " << std::left << std::setw(8) << short_name(device) << std::setw(46) << printable(details.device_name, 45)
               << std::setw(10) << kind << std::right << std::setw(11) << human_bytes(details.memory_bytes) << '\n';
+    if (!details.driver.empty()) std::cout << "          driver " << printable(details.driver, 60) << '\n';
   }
+}
+
+std::string why_no_gpu() {
+  std::string out;
+  for (const std::string& why : missing_devices()) out += text(out.empty() ? ": " : "; ", printable(why));
+  return out;
 }
 
 void print_devices(bool as_json) { as_json ? print_json() : print_text(); }

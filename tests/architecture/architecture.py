@@ -10,7 +10,13 @@ MOST_FILE_LINES = 500
 VAGUE_NAMES = {"util", "utils", "helper", "helpers", "common", "misc", "manager", "managers"}
 
 CUDA_HEADER = re.compile(r"^(cuda|cublas|cudnn|cufft|curand|cusparse|cusolver|nvrtc|nvml|nccl|cupti|nvtx|nvToolsExt|cub/|thrust/|driver_types)")
-CUDA_FOLDERS = ("src/tutti/backends/cuda/", "src/tutti/kernels/cuda/", "src/tutti/mesh/nccl/")
+CUDA_FOLDERS = (
+    "src/tutti/backends/cuda/",
+    "src/tutti/kernels/cuda/",
+    "src/tutti/mesh/nccl/",
+    "tests/cuda/",  # kernels that misbehave on purpose, and CUPTI
+    "benchmarks/gpu/",  # bare CUDA to compare with
+)
 
 # The host blocks only behind the door of hal; short mutexes are exempt everywhere.
 BLOCKING_FOLDERS = ("src/tutti/hal/", "src/tutti/backends/")
@@ -30,6 +36,7 @@ BLOCKING = {
 }
 # (file, primitive): why it may stand there all the same.
 MAY_BLOCK = {
+    ("src/tutti/ops/dlpack.cc", "wait"): "a stream waits for a point, not the host",
     ("src/tutti/base/short_lock.cc", "yield"): "a lock held for a few instructions: its holder may have lost its core",
 }
 
@@ -85,6 +92,12 @@ def includes(text):
             yield number, match.group(1), match.group(2)
 
 
+def check_cuda_headers(name, text):
+    for number, _, header in includes(text):
+        if CUDA_HEADER.match(header) and not name.startswith(CUDA_FOLDERS):
+            yield f"{name}:{number}: the CUDA header {header} may stand in {', '.join(CUDA_FOLDERS)} only"
+
+
 def check_includes(root, name, text, modules):
     own = module_of(name.removeprefix("src/tutti/"), modules) if name.startswith("src/tutti/") else None
     if name.count("/") > 2 and name.startswith("src/tutti/") and own is None:
@@ -93,8 +106,6 @@ def check_includes(root, name, text, modules):
     is_public = name.startswith("src/tutti/") and name.endswith(".h") and not name.startswith(PRIVATE_FOLDERS)
     for number, quote, header in includes(text):
         where = f"{name}:{number}"
-        if CUDA_HEADER.match(header) and not name.startswith(CUDA_FOLDERS):
-            yield f"{where}: the CUDA header {header} may stand in {', '.join(CUDA_FOLDERS)} only"
         if is_public and quote == "<" and not STANDARD_HEADER.match(header):
             yield f"{where}: a public header includes <{header}>, which is neither the standard library's nor ours"
         if quote == '"' and "/" not in header and name.startswith("src/tutti/"):
@@ -169,8 +180,13 @@ def violations(root):
         name = str(path.relative_to(root))
         text = path.read_text()
         yield from check_includes(root, name, text, modules)
+        yield from check_cuda_headers(name, text)
         yield from check_blocking(name, without_comments_and_strings(text), used_exemptions)
         yield from check_shape(name, text)
+    for folder in ("tests", "fuzz", "examples", "benchmarks"):
+        for path in sorted((root / folder).rglob("*")):
+            if path.suffix in (".h", ".cc", ".cu", ".cuh"):
+                yield from check_cuda_headers(str(path.relative_to(root)), path.read_text())
     for name, primitive in sorted(MAY_BLOCK.keys() - used_exemptions):
         yield f"the exemption of {name} for '{primitive}' is no longer needed"
     yield from check_names(root, ("src", "tests", "fuzz", "examples", "benchmarks"))

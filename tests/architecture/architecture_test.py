@@ -85,6 +85,10 @@ class Architecture(unittest.TestCase):
             "src/tutti/backends/cuda/device.cc": "#include <cuda_runtime.h>\n",
         }
         self.assertEqual(self.found(cuda), [])
+        for folder in ("tests/exec", "benchmarks"):
+            self.catches({f"{folder}/bad_test.cc": "#include <cupti.h>\n"}, f"{folder}/bad_test.cc:1", "CUDA header")
+        for folder in ("tests/cuda", "benchmarks/gpu"):
+            self.assertEqual(self.found({f"{folder}/fine.cu": "#include <cuda_runtime.h>\n"}), [])
 
     def test_catches_third_party_and_private_headers_in_public_ones(self):
         public = "// Public.\n#pragma once\n"

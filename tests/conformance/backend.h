@@ -16,6 +16,7 @@ namespace tutti::conformance {
 struct BackendCase {
   std::string name;
   std::string type;                       // of the devices under test; there are two, with indices 0 and 1
+  std::string backend;                    // that must be behind them, else the test is skipped
   void (*configure)(std::uint64_t seed);  // before first use
   std::uint64_t seed = 0;                 // of the schedule, where it can be chosen
   bool is_synchronous = false;            // ops whose inputs are ready have run when they return

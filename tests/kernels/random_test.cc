@@ -1,12 +1,10 @@
 #include "kernels/operands.h"
+#include "tutti/exec/philox.h"
 #include "tutti/kernels/cpu/kernels.h"
-#include "tutti/kernels/cpu/philox.h"
 
 namespace tutti::testing {
 
 namespace {
-
-using kernels::Philox;
 
 // The words of a draw, one block at a time, straight from the published algorithm.
 std::uint32_t word(const UniformAttributes& draw, std::int64_t i) {

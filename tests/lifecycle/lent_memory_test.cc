@@ -68,6 +68,14 @@ TEST(LentMemory, IsNotWrittenByAnOpThatConsumesIt) {
   EXPECT_EQ(read<float>(y), std::vector<float>(4, 2));
 }
 
+TEST(LentMemory, IsNotTakenOverForAResultEvenWhenNobodyElseHoldsTheTensor) {
+  std::vector<float> memory(4, 1);
+  const DeviceScope on("CPU:0");
+  const Tensor y = wrap_host_memory(memory.data(), DType::f32, {4}, {}) * 3 + 1;
+  EXPECT_EQ(memory, std::vector<float>(4, 1));
+  EXPECT_EQ(read<float>(y), std::vector<float>(4, 4));
+}
+
 TEST(LentMemory, ACallbackThatThrowsIsLoggedAndNothingElse) {
   simulate_gpus(1);
   std::vector<std::string> lines;

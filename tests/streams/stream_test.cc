@@ -54,6 +54,24 @@ TEST(Stream, IsStillThereAfterItWasMovedFrom) {
   first.sync();
 }
 
+TEST(Stream, AMarkIsAPointOfItsOwnAfterAllThatWasThere) {
+  simulate_gpus(1);
+  Stream stream("GPU:0");
+  Gate gate;
+  {
+    const StreamScope in(stream);
+    gate.close("GPU:0");
+  }
+  const TimelinePoint before = stream.base().last();
+  const TimelinePoint mark = stream.mark();
+  EXPECT_EQ(mark.stream, stream.id());
+  EXPECT_GT(mark.value, before.value);
+  EXPECT_FALSE(is_done(mark));
+  gate.open();
+  stream.sync();
+  EXPECT_TRUE(is_done(mark));
+}
+
 TEST(Stream, TwoStreamsDoNotWaitForEachOther) {
   simulate_gpus(1, {.workers = 2});
   Stream blocked("GPU:0");

@@ -68,26 +68,50 @@ class Devices(unittest.TestCase):
         for text in ("CPU:0", "GPU:1   Simulated GPU", "sim", "3 GiB", "/device:GPU:1", "/device:CPU:0", "memory limit"):
             self.assertIn(text, done.stdout)
 
-    def test_without_a_gpu_it_says_how_to_simulate_one(self):
-        if not any(device["type"] == "GPU" for device in json.loads(tutti("devices", "--json").stdout)["physical"]):
-            self.assertIn("TUTTI_SIM_GPUS", tutti("devices").stdout)
+    def test_without_a_gpu_it_says_why_and_how_to_simulate_one(self):
+        found = json.loads(tutti("devices", "--json").stdout)
+        if any(device["type"] == "GPU" for device in found["physical"]):
+            self.skipTest("there is a GPU")
+        shown = tutti("devices").stdout
+        self.assertLessEqual(max(map(len, shown.splitlines())), 80, shown)
+        self.assertIn("TUTTI_SIM_GPUS", shown)
+        self.assertIn("No GPU was found: " if found["missing"] else "No GPU was found.\n", shown)
+        for why in found["missing"]:
+            self.assertIn(why, " ".join(shown.split()))
+
+    def test_a_real_gpu_is_shown_with_its_compute_capability_memory_and_driver(self):
+        found = json.loads(tutti("devices", "--json").stdout)
+        real = [device for device in found["physical"] if device["backend"] == "cuda"]
+        if not real:
+            self.skipTest("there is no GPU: " + "; ".join(found["missing"] or ["this build has no CUDA backend"]))
+        self.assertEqual(found["missing"], [])
+        shown = tutti("devices").stdout
+        self.assertLessEqual(max(map(len, shown.splitlines())), 80, shown)
+        for device in real:
+            self.assertGreater(device["memory_bytes"], 1 << 30)
+            self.assertIn(device["device_name"], shown)
+            self.assertIn("cuda {}.{}".format(*device["compute_capability"]), shown)
+            self.assertRegex(device["driver"], r"CUDA \d+\.\d+$")
+            self.assertIn("driver " + device["driver"], shown)
 
     def test_json_holds_every_documented_field(self):
         done = tutti("devices", "--json", TUTTI_SIM_GPUS="2", TUTTI_SIM_MEMORY="3GiB")
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         found = json.loads(done.stdout)
-        self.assertEqual(list(found), ["tutti", "physical", "logical"])
+        self.assertEqual(list(found), ["tutti", "physical", "logical", "missing"])
+        self.assertEqual(found["missing"], [], "simulated GPUs were asked for: none is missed")
         self.assertEqual(found["tutti"], VERSION)
         simulated = [device for device in found["physical"] if device["backend"] == "sim"]
         self.assertEqual(len(simulated), 2)
         for each in found["physical"]:
             self.assertEqual(
-                list(each), ["name", "type", "index", "device_name", "backend", "memory_bytes", "compute_capability", "visible"]
+                list(each),
+                ["name", "type", "index", "device_name", "backend", "memory_bytes", "compute_capability", "driver", "visible"],
             )
         last = simulated[-1]
         self.assertEqual(
-            (last["type"], last["device_name"], last["memory_bytes"], last["compute_capability"], last["visible"]),
-            ("GPU", "Simulated GPU", 3 << 30, None, True),
+            (last["type"], last["device_name"], last["memory_bytes"], last["compute_capability"], last["driver"], last["visible"]),
+            ("GPU", "Simulated GPU", 3 << 30, None, None, True),
         )
         for each in found["logical"]:
             self.assertEqual(list(each), ["name", "full_name", "type", "index", "physical", "memory_limit_bytes"])
@@ -125,6 +149,10 @@ class Demo(unittest.TestCase):
         # The ledger: one row for the loop that waits every time, one for the sync at the end of the other.
         calls = sorted(int(row) for row in re.findall(r"tensor sync +(\d+) +\d+ ", done.stdout))
         self.assertEqual(calls, [1, 100])
+
+        # It says what it ran on.
+        real = any(device["backend"] == "cuda" for device in json.loads(tutti("devices", "--json").stdout)["physical"])
+        self.assertIn("What follows runs on" if real else "There is no GPU here", done.stdout)
 
         self.check_trace(self.folder / "tutti-demo.json")
 

@@ -21,6 +21,11 @@ struct SumAttributes {
   std::uint32_t axes = 0;
 };
 
+// A call without attributes means the default.
+struct MatMulAttributes {
+  bool tf32 = false;  // f32 inputs may be rounded to tf32 on the way in, where the GPU gains by it
+};
+
 struct TakeAttributes {
   std::int32_t axis = 0;
 };

@@ -13,6 +13,9 @@ namespace {
 void finish(void* payload) noexcept { (*static_cast<ExternalBuffer**>(payload))->finish(); }
 
 constexpr WorkKind release_kind{
+    [](const void* source, void* payload, bool) {
+      *static_cast<ExternalBuffer**>(payload) = *static_cast<ExternalBuffer* const*>(source);
+    },
     [](void* payload, RunContext&) noexcept -> FailureRef {
       finish(payload);
       return nullptr;
@@ -40,8 +43,7 @@ void release_later(ExternalBuffer* buffer) noexcept {
       stream.submit({.kind = &release_kind,
                      .name = "give back host memory",
                      .site = buffer->site(),
-                     .payload = static_cast<const void*>(&buffer),
-                     .payload_bytes = sizeof(void*)},
+                     .source = static_cast<const void*>(&buffer)},
                     after.view());
       break;
     }

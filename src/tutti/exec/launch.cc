@@ -110,12 +110,12 @@ void Launch::run_in_caller() {
 }
 
 void Launch::submit(DeviceStream& stream) {
-  const PackedCall packed(call(), count_, kernel());
+  const KernelCall made = call();
+  const CallSource source{made, count_, kernel()};
   const Work work{.kind = &packed_call_kind,
                   .name = op_.name.c_str(),
                   .site = site_,
-                  .payload = packed.data(),
-                  .payload_bytes = packed.size(),
+                  .source = &source,
                   .traffic_bytes = traffic_,
                   .is_copy = op_.is_copy};
   const bool traced = journal::is_recording();

@@ -60,10 +60,12 @@ const OpRow& register_op(OpDefinition definition, const OpKernels& kernels, Site
   return made;
 }
 
-bool register_kernel(const char* op, BackendKind kind, Kernel kernel) {
+bool register_kernel(const char* op, BackendKind kind, Kernel kernel, Workspace workspace) {
   Table& all = table();
   const std::lock_guard lock(all.mutex);
-  add_kernel(row(all, op), kind, kernel);
+  OpRow& to = row(all, op);
+  to.workspaces[static_cast<std::size_t>(kind)].store(workspace, std::memory_order_release);
+  add_kernel(to, kind, kernel);
   return true;
 }
 

@@ -22,6 +22,9 @@ enum class Access : std::uint8_t {
 };
 
 using Infer = void (*)(Inference& in);
+// Bytes one backend's kernel needs to work in, where inference does not ask for as much already. Sees the inputs as the
+// kernel will: on its device.
+using Workspace = std::int64_t (*)(const OpCall& call, const Inference& in);
 
 struct OpRow {
   std::string name;
@@ -30,6 +33,7 @@ struct OpRow {
   bool is_elementwise = false;  // inputs are broadcast to the output's shape before the kernel sees them
   bool is_copy = false;         // moves bytes between devices
   std::array<std::atomic<Kernel>, backend_kinds> kernels{};
+  std::array<std::atomic<Workspace>, backend_kinds> workspaces{};
   std::atomic<KernelMask> mask{0};
 
   [[nodiscard]] Access access_of(std::size_t input) const noexcept {
@@ -55,7 +59,7 @@ struct OpKernels {
 // Rows live for ever. A name may be registered once; throws InvalidArgument otherwise.
 const OpRow& register_op(OpDefinition definition, const OpKernels& kernels = {}, Site site = {});
 // Adds a kernel to a row that may come later: kernels and rows register in any order.
-bool register_kernel(const char* op, BackendKind kind, Kernel kernel);
+bool register_kernel(const char* op, BackendKind kind, Kernel kernel, Workspace workspace = nullptr);
 // Throws UnknownOp with the nearest name.
 const OpRow& find_op(std::string_view name, Site site = {});
 

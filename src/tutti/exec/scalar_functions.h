@@ -64,7 +64,11 @@ struct ExponentialConstants<float> {
   static constexpr float ln2_high = 0x1.62e4p-1F;  // few bits, so that n times this is exact
   static constexpr float ln2_low = 0x1.7f7d1cp-20F;
   static constexpr int terms = 6;
-  static constexpr float coefficient[terms] = {1.0F / 5040, 1.0F / 720, 1.0F / 120, 1.0F / 24, 1.0F / 6, 0.5F};
+  // A function, because device code cannot read a static array of a class.
+  static TUTTI_SCALAR_FUNCTION constexpr float coefficient(int i) {
+    constexpr float all[terms] = {1.0F / 5040, 1.0F / 720, 1.0F / 120, 1.0F / 24, 1.0F / 6, 0.5F};
+    return all[i];
+  }
 };
 
 template <>
@@ -77,9 +81,11 @@ struct ExponentialConstants<double> {
   static constexpr double ln2_high = 0x1.62e42fefa3800p-1;
   static constexpr double ln2_low = 0x1.ef35793c76730p-45;
   static constexpr int terms = 12;
-  static constexpr double coefficient[terms] = {1.0 / 6227020800, 1.0 / 479001600, 1.0 / 39916800, 1.0 / 3628800,
-                                                1.0 / 362880,     1.0 / 40320,     1.0 / 5040,     1.0 / 720,
-                                                1.0 / 120,        1.0 / 24,        1.0 / 6,        0.5};
+  static TUTTI_SCALAR_FUNCTION constexpr double coefficient(int i) {
+    constexpr double all[terms] = {1.0 / 6227020800, 1.0 / 479001600, 1.0 / 39916800, 1.0 / 3628800, 1.0 / 362880, 1.0 / 40320,
+                                   1.0 / 5040,       1.0 / 720,       1.0 / 120,      1.0 / 24,      1.0 / 6,      0.5};
+    return all[i];
+  }
 };
 
 // e^x = 2^n e^r with x = n ln 2 + r and |r| <= ln 2 / 2, where the Taylor series is good to a twentieth of an ulp after
@@ -94,8 +100,8 @@ struct Exp {
     const V to_integer = m.value(C::to_integer);
     const V n = m.sub(m.mul_add(x, m.value(C::log2_e), to_integer), to_integer);
     const V r = m.mul_add(n, m.value(-C::ln2_low), m.mul_add(n, m.value(-C::ln2_high), x));
-    V series = m.value(C::coefficient[0]);
-    for (int i = 1; i < C::terms; ++i) series = m.mul_add(series, r, m.value(C::coefficient[i]));
+    V series = m.value(C::coefficient(0));
+    for (int i = 1; i < C::terms; ++i) series = m.mul_add(series, r, m.value(C::coefficient(i)));
     const V power = m.add(m.mul_add(m.mul(r, r), series, r), m.value(T{1}));
     const V half = m.sub(m.mul_add(n, m.value(T{0.5}), to_integer), to_integer);
     const V biased = m.value(C::to_integer + C::bias);

@@ -1,7 +1,6 @@
 #include "tutti/hal/backend.h"
 
 #include <algorithm>
-#include <array>
 
 namespace tutti {
 
@@ -22,10 +21,5 @@ bool register_backend(Backend& backend) {
 }
 
 std::span<Backend* const> registered_backends() noexcept { return list(); }
-
-const char* to_string(BackendKind kind) noexcept {
-  static constexpr std::array<const char*, backend_kinds> names{"cpu", "sim", "cuda"};
-  return names[static_cast<std::size_t>(kind)];
-}
 
 }  // namespace tutti

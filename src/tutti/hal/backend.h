@@ -27,6 +27,8 @@ class Backend {
   [[nodiscard]] virtual BackendKind kind() const noexcept = 0;
   // Creates no context, starts no thread.
   [[nodiscard]] virtual std::vector<PhysicalDeviceInfo> enumerate() = 0;
+  // Why enumerate() finds nothing, for people: "there is no NVIDIA driver". Empty: it finds something, or is not meant to.
+  [[nodiscard]] virtual std::string why_none() const { return {}; }
   virtual std::unique_ptr<Device> open(const PhysicalDeviceInfo& info, const OpenOptions& options) = 0;
 };
 

@@ -28,6 +28,7 @@ struct PhysicalDeviceInfo {
   std::uint64_t memory_bytes = 0;
   int compute_major = 0;  // 0 where there is no such thing
   int compute_minor = 0;
+  std::string driver;  // "580.159.04, CUDA 13.0"; empty where there is none
 };
 
 class Device {
@@ -49,6 +50,14 @@ class Device {
   virtual std::unique_ptr<DeviceStream> make_stream(const StreamOptions& options) = 0;
   // May an idle stream of this device be bypassed and the work be run by the calling thread?
   [[nodiscard]] virtual bool runs_in_caller() const noexcept = 0;
+  // A queue of the hardware that someone else made and keeps alive. Throws InvalidArgument where there is no such thing.
+  virtual std::unique_ptr<DeviceStream> adopt_stream(void* native, const StreamOptions& options, Site site);
+  // Host memory this device copies from and to by itself; null: it takes any host memory.
+  [[nodiscard]] virtual MemorySpace* staging() noexcept { return nullptr; }
+  // Can it copy from and to this host memory by itself?
+  [[nodiscard]] virtual bool reaches(const void* host, std::size_t bytes) noexcept;
+  // What the driver itself takes of the device's memory for this process, as far as is known now.
+  [[nodiscard]] virtual std::uint64_t context_bytes() const noexcept { return 0; }
   // Ends the device's threads. What has not started is cancelled; everything submitted resolves.
   virtual void stop() noexcept = 0;
 

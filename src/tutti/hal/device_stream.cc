@@ -14,6 +14,8 @@ DeviceStream::DeviceStream(Device& device, StreamOptions options)
 
 DeviceStream::~DeviceStream() { retire_timeline(id_); }
 
+std::shared_ptr<TimeMark> DeviceStream::make_time_mark() { return std::make_shared<HostTimeMark>(); }
+
 std::vector<FailureRef> DeviceStream::take_failures() {
   const std::lock_guard lock(failures_mutex_);
   return std::exchange(failures_, {});

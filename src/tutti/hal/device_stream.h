@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <span>
 #include <string>
@@ -12,6 +13,7 @@
 #include "tutti/base/short_lock.h"
 #include "tutti/hal/known_order.h"
 #include "tutti/hal/point.h"
+#include "tutti/hal/time_mark.h"
 #include "tutti/hal/timeline.h"
 #include "tutti/hal/work.h"
 
@@ -64,6 +66,22 @@ class DeviceStream {
 
   // Blocks; for the door alone.
   virtual bool block_until(std::uint64_t value, Deadline deadline) = 0;
+
+  // For devices whose work runs elsewhere (Timeline::set_remote); the others have nothing to do here.
+  // Brings the timeline up to what the device has shown so far. Cheap; asks nothing of the device.
+  virtual void look() noexcept {}
+  // Someone will look for this value: the device is asked to show it.
+  virtual void expect(std::uint64_t) noexcept {}
+  // Someone is to be told of this value: a thread of the backend looks until it has come.
+  virtual void watch_until(std::uint64_t) {}
+
+  // The hardware has this work, so what others put into its queue from now on comes after it. Always true where nobody can.
+  [[nodiscard]] virtual bool is_handed_over(std::uint64_t) const noexcept { return true; }
+
+  // A mark that takes the device's time when its turn comes.
+  virtual std::shared_ptr<TimeMark> make_time_mark();
+  // The hardware's own queue (a cudaStream_t), or null where there is none.
+  [[nodiscard]] virtual void* native() { return nullptr; }
 
   // Drops what has not started; its points resolve, and what it would have written fails as cancelled.
   virtual void cancel() = 0;

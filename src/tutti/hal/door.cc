@@ -109,7 +109,18 @@ void for_each_account(Visit&& visit) {
   }
 }
 
+thread_local int depth = 0;
+
+struct InsideDoor {
+  InsideDoor() noexcept { ++depth; }
+  ~InsideDoor() { --depth; }
+  InsideDoor(const InsideDoor&) = delete;
+  InsideDoor& operator=(const InsideDoor&) = delete;
+};
+
 }  // namespace
+
+int detail::door_depth() noexcept { return depth; }
 
 WaitResult await(TimelinePoint point, SyncReason reason, Deadline deadline, Site site) {
   return await_all(std::span(&point, 1), reason, deadline, site);
@@ -130,6 +141,7 @@ WaitResult await_all(std::span<const TimelinePoint> points, SyncReason reason, D
         "the op is called and pass it in",
         site);
   }
+  const InsideDoor inside;
   const Nanoseconds begin = now();
   bool all_done = true;
   for (auto point = pending; point != points.end(); ++point) {
@@ -147,9 +159,11 @@ WaitResult await_all(std::span<const TimelinePoint> points, SyncReason reason, D
 BlockingRegion::BlockingRegion(SyncReason reason, Site site)
     : account_(&account(site, reason)), reason_(reason), site_(site), begin_(now()) {
   account_->calls.fetch_add(1, std::memory_order_relaxed);
+  ++depth;
 }
 
 BlockingRegion::~BlockingRegion() {
+  --depth;
   const Nanoseconds end = now();
   account_->add_wait(end - begin_, false);
   note_passage(reason_, site_, StreamId::none, begin_, end);

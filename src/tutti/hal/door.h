@@ -16,7 +16,9 @@ enum class WaitResult : std::uint8_t { done, timed_out };
 
 namespace detail {
 struct SiteAccount;
-}
+// How many entries of the door the calling thread is inside of, for tests that see what blocks it: 0 means it must not.
+int door_depth() noexcept;
+}  // namespace detail
 
 // Blocks until the point is done or the deadline has passed. A point that is done costs a load and a count.
 // Throws InvalidState from inside a kernel, where waiting for a stream could wait for itself.

@@ -22,9 +22,19 @@ class MemorySpace {
   // Bytes the device can back with real memory.
   [[nodiscard]] virtual std::size_t capacity() const noexcept = 0;
 
+  // The most to map ahead of need.
+  [[nodiscard]] virtual std::size_t largest_step() const noexcept { return std::size_t{1} << 30U; }
+
   // Empty: mapped. Otherwise the reason why the device refused. May block: call through the door.
   [[nodiscard]] virtual std::string map(std::size_t offset, std::size_t bytes) = 0;
   virtual void unmap(std::size_t offset, std::size_t bytes) noexcept = 0;
+
+  struct Part {
+    std::size_t offset;
+    std::size_t bytes;
+  };
+  // The largest part of a mapped range that unmap takes: some devices give memory back only in the pieces it was mapped in.
+  [[nodiscard]] virtual Part releasable(std::size_t offset, std::size_t bytes) const noexcept { return {offset, bytes}; }
 
   // Added to an address of this space it gives the address a kernel of this device uses. Zero where they are the same.
   [[nodiscard]] virtual std::ptrdiff_t kernel_offset() const noexcept = 0;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "tutti/hal/device_stream.h"
+
 namespace tutti {
 
 namespace detail {
@@ -25,14 +27,32 @@ Table& table() {
 }  // namespace
 
 bool Timeline::when_reached(std::uint64_t value, Notify call, void* argument) {
-  const std::lock_guard lock(mutex_);
-  waiters_.push_back({value, call, argument});
-  refresh_lowest();
-  // The completer stores `completed` and then reads `lowest`; here it is the other way round, so one of us sees it.
-  if (completed_.load(std::memory_order_seq_cst) < value) return true;
-  waiters_.pop_back();
-  refresh_lowest();
-  return false;
+  {
+    const std::lock_guard lock(mutex_);
+    waiters_.push_back({value, call, argument});
+    refresh_lowest();
+    // The completer stores `completed` and then reads `lowest`; here it is the other way round, so one of us sees it.
+    if (completed_.load(std::memory_order_seq_cst) >= value) {
+      waiters_.pop_back();
+      refresh_lowest();
+      return false;
+    }
+  }
+  if (is_remote_.load(std::memory_order_relaxed)) {
+    if (DeviceStream* owner = stream()) owner->watch_until(value);
+  }
+  return true;
+}
+
+std::uint64_t Timeline::look() const noexcept {
+  if (DeviceStream* owner = stream()) owner->look();
+  return completed();
+}
+
+bool ask_done(TimelinePoint point) noexcept {
+  if (is_done(point)) return true;
+  if (DeviceStream* owner = timeline(point.stream).stream()) owner->expect(point.value);
+  return is_done(point);
 }
 
 void Timeline::forget(void* argument) noexcept {
@@ -82,6 +102,7 @@ StreamId open_timeline(DeviceStream& stream) {
 
 void retire_timeline(StreamId id) noexcept {
   timeline(id).stream_.store(nullptr, std::memory_order_release);
+  timeline(id).is_remote_.store(false, std::memory_order_relaxed);
   Table& all = table();
   const std::lock_guard lock(all.mutex);
   all.retired.push_back(index_of(id));

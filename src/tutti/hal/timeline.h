@@ -24,7 +24,9 @@ class alignas(64) Timeline {
   [[nodiscard]] std::uint64_t completed() const noexcept { return completed_.load(std::memory_order_acquire); }
   [[nodiscard]] bool is_done(std::uint64_t value) const noexcept {
     if (is_known_done(value)) return true;
-    const std::uint64_t reached = completed();
+    std::uint64_t reached = completed();
+    if (reached < value && is_remote_.load(std::memory_order_relaxed)) [[unlikely]]
+      reached = look();
     seen_.store(reached, std::memory_order_release);  // a thread that was late may set it back: it is a hint
     return reached >= value;
   }
@@ -41,6 +43,9 @@ class alignas(64) Timeline {
     if (lowest_waited_.load(std::memory_order_seq_cst) <= value) [[unlikely]]
       notify(value);
   }
+
+  // The work runs elsewhere and no thread of ours advances the counter as it goes: whoever asks looks for himself.
+  void set_remote() noexcept { is_remote_.store(true, std::memory_order_relaxed); }
 
   // False: the value is already reached and nothing was registered.
   bool when_reached(std::uint64_t value, Notify call, void* argument);
@@ -61,10 +66,12 @@ class alignas(64) Timeline {
 
   void notify(std::uint64_t value) noexcept;
   void refresh_lowest() noexcept;
+  [[nodiscard]] std::uint64_t look() const noexcept;
 
   std::atomic<std::uint64_t> completed_{0};
   std::atomic<std::uint64_t> lowest_waited_{nobody};
   std::atomic<DeviceStream*> stream_{nullptr};
+  std::atomic<bool> is_remote_{false};
   alignas(64) std::atomic<std::uint64_t> submitted_{0};
   alignas(64) mutable std::atomic<std::uint64_t> seen_{0};
   std::mutex mutex_;  // short: guards the list of waiters
@@ -93,6 +100,9 @@ inline Timeline& timeline(StreamId id) noexcept {
 inline bool is_done(TimelinePoint point) noexcept {
   return point.stream == StreamId::none || timeline(point.stream).is_done(point.value);
 }
+
+// The same for a caller who has nothing else to do: sees to it that the answer can become true without a sync.
+bool ask_done(TimelinePoint point) noexcept;
 
 // Done for certain, asked without looking at the counter itself; false may mean "not looked yet".
 inline bool is_known_done(TimelinePoint point) noexcept {

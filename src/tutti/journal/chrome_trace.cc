@@ -35,15 +35,16 @@ std::string_view word_for(EventKind kind) {
     case EventKind::free: return "free";
     case EventKind::copy: return "copy";
     case EventKind::place: return "place";
-    case EventKind::throttle: break;
+    case EventKind::throttle: return "throttle";
+    case EventKind::scope: break;
   }
-  return "throttle";
+  return "scope";
 }
 
 // These have a length, even when the clock did not see it.
 bool is_span(const Event& event) {
   return event.kind == EventKind::enqueue || event.kind == EventKind::run || event.kind == EventKind::sync ||
-         event.kind == EventKind::throttle || event.end > event.begin;
+         event.kind == EventKind::throttle || event.kind == EventKind::scope || event.end > event.begin;
 }
 
 // The op's name alone stands for its run; the rest of what is named after an op says so.
@@ -178,7 +179,8 @@ class TraceWriter {
       case EventKind::throttle:
         if (event.value != 0) field("waits_for", name_of(event.value));
         break;
-      case EventKind::place: break;
+      case EventKind::place:
+      case EventKind::scope: break;
     }
   }
 

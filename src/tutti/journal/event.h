@@ -19,6 +19,7 @@ enum class EventKind : std::uint8_t {
   copy,      // an implicit copy between devices
   place,     // an op was placed
   throttle,  // bounded run-ahead made the host wait
+  scope,     // a named scope of the program, from its begin to its end
 };
 
 struct Event {

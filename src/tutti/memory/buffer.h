@@ -28,6 +28,8 @@ class Buffer : public Counted {
   [[nodiscard]] Device& device() const noexcept { return *device_; }
   [[nodiscard]] Site site() const noexcept { return site_; }
   [[nodiscard]] FailureCell& failure() noexcept { return failure_; }
+  // Someone else's memory: read where it is, never taken over for a result.
+  [[nodiscard]] bool is_lent() const noexcept { return is_lent_; }
 
   // The point that made the present contents.
   [[nodiscard]] TimelinePoint written() const noexcept { return written_; }
@@ -57,6 +59,7 @@ class Buffer : public Counted {
     site_ = site;
   }
   void place_at(std::byte* address, Device& device) noexcept;
+  void set_lent() noexcept { is_lent_ = true; }
   // is_idle() for whoever has the buffer to itself: takes no lock.
   [[nodiscard]] bool is_settled() const noexcept {
     if (!is_done(home_)) return false;
@@ -82,6 +85,7 @@ class Buffer : public Counted {
   [[nodiscard]] StreamId home() const noexcept { return home_.stream; }
 
  private:
+  bool is_lent_ = false;  // beside the count
   std::byte* address_ = nullptr;
   std::byte* kernel_address_ = nullptr;
   std::size_t bytes_ = 0;  // what was asked for

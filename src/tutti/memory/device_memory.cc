@@ -26,13 +26,13 @@ namespace {
 using MemoryStack = StatisticsAdaptor<TrackingAdaptor<PoolResource<LimitAdaptor<GrowthResource>>>>;
 static_assert(MemoryResource<MemoryStack>);
 
-std::uint64_t limit_or_capacity(std::uint64_t limit, Device& device) { return limit != 0 ? limit : device.memory().capacity(); }
+std::uint64_t limit_or_capacity(std::uint64_t limit, const MemorySpace& space) { return limit != 0 ? limit : space.capacity(); }
 
 }  // namespace
 
 struct DeviceMemory::State final : BlockOwner {
-  State(Device& owner, const DeviceMemoryOptions& options)
-      : device(owner), stack(owner, *this, limit_or_capacity(options.limit, owner), owner.memory(), options.growth) {}
+  State(Device& owner, MemorySpace& behind, const DeviceMemoryOptions& options)
+      : device(owner), space(behind), stack(owner, *this, limit_or_capacity(options.limit, behind), behind, options.growth) {}
 
   auto& tracking() noexcept { return stack.upstream(); }
   auto& pool() noexcept { return tracking().upstream(); }
@@ -56,6 +56,7 @@ struct DeviceMemory::State final : BlockOwner {
   }
 
   Device& device;
+  MemorySpace& space;
   ShortLock mutex;  // short, but for mapping memory, which the door accounts for
   MemoryStack stack;
   std::atomic<Relieve> relieve{nullptr};
@@ -128,6 +129,7 @@ MemoryInfo DeviceMemory::State::info_locked() {
   out.requested = statistics.requested;
   out.allocations = statistics.allocations;
   out.reserved = limit().mapped();
+  out.context = device.context_bytes();
   out.limit = limit().limit();
   out.largest_free_block = pool().largest_hole();
   const std::uint64_t free = out.reserved - out.in_use;
@@ -147,11 +149,14 @@ void DeviceMemory::State::refuse(std::size_t bytes, Site site) {
 }
 
 DeviceMemory::DeviceMemory(Device& device, const DeviceMemoryOptions& options)
-    : state_(std::make_unique<State>(device, options)) {
+    : DeviceMemory(device, device.memory(), options) {}
+
+DeviceMemory::DeviceMemory(Device& device, MemorySpace& space, const DeviceMemoryOptions& options)
+    : state_(std::make_unique<State>(device, space, options)) {
   if (options.growth) return;
   const std::lock_guard lock(state_->mutex);
   // A device that refuses now is asked again at the first request, which then reports it.
-  static_cast<void>(state_->pool().reserve(device.memory().granule(), Site{}));
+  static_cast<void>(state_->pool().reserve(space.granule(), Site{}));
 }
 
 DeviceMemory::~DeviceMemory() {
@@ -201,7 +206,7 @@ void DeviceMemory::reset_peak() {
 
 void DeviceMemory::set_limit(std::uint64_t bytes, Site site) {
   State& state = *state_;
-  const std::uint64_t wanted = limit_or_capacity(bytes, state.device);
+  const std::uint64_t wanted = limit_or_capacity(bytes, state.space);
   MemoryInfo found;
   // Returns true when the limit was set.
   const auto attempt = [&] {

@@ -22,6 +22,7 @@ struct MemoryInfo {
   std::uint64_t largest_free_block = 0;
   double fragmentation = 0;       // share of the free mapped memory that is not in the largest free block
   std::uint64_t allocations = 0;  // served so far
+  std::uint64_t context = 0;      // what the driver itself takes of the device for this process, beside all that
 };
 
 struct MemoryOwner {
@@ -35,9 +36,13 @@ struct DeviceMemoryOptions {
   bool growth = true;       // false: map nearly all of it up front
 };
 
+class MemorySpace;
+
 class DeviceMemory {
  public:
   DeviceMemory(Device& device, const DeviceMemoryOptions& options);
+  // Memory that the device uses and another space holds: pinned memory, for the CPU.
+  DeviceMemory(Device& device, MemorySpace& space, const DeviceMemoryOptions& options);
   ~DeviceMemory();
   DeviceMemory(const DeviceMemory&) = delete;
   DeviceMemory& operator=(const DeviceMemory&) = delete;

@@ -19,6 +19,10 @@ class GrowthResource {
 
   Extent map(std::size_t least, std::size_t most, std::byte* at, Site site);
   void unmap(Extent extent, Site site);
+  [[nodiscard]] Extent releasable(Extent extent) const noexcept {
+    const auto part = space_.releasable(static_cast<std::size_t>(extent.address - space_.base()), extent.bytes);
+    return {space_.base() + part.offset, part.bytes};
+  }
 
   [[nodiscard]] std::uint64_t mapped() const noexcept { return mapped_; }
   [[nodiscard]] std::uint64_t room() const noexcept { return space_.range() - mapped_; }
@@ -33,7 +37,6 @@ class GrowthResource {
     [[nodiscard]] std::size_t end() const noexcept { return offset + bytes; }
   };
   static constexpr std::size_t first_step = std::size_t{2} << 20U;
-  static constexpr std::size_t largest_step = std::size_t{1} << 30U;
 
   [[nodiscard]] std::size_t step() const noexcept;
   // The unmapped range that begins at `at`, or the lowest one that is large enough; empty when there is none.

@@ -19,6 +19,7 @@ void set_deferred_release(DeferredRelease release) noexcept { deferred_release.s
 ExternalBuffer::ExternalBuffer(std::byte* address, std::size_t bytes, Device& device, GiveBack give_back, Site site)
     : give_back_(std::move(give_back)) {
   place_at(address, device);
+  set_lent();
   begin_life(bytes, site);
 }
 

@@ -24,6 +24,7 @@ class LimitAdaptor {
     return upstream_.map(least, std::min<std::uint64_t>(most, room()), at, site);
   }
   void unmap(Extent extent, Site site) { upstream_.unmap(extent, site); }
+  [[nodiscard]] Extent releasable(Extent extent) const noexcept { return upstream_.releasable(extent); }
 
   [[nodiscard]] std::uint64_t mapped() const noexcept { return upstream_.mapped(); }
   [[nodiscard]] std::uint64_t room() const noexcept {

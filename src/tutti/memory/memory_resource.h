@@ -27,6 +27,7 @@ concept MappedMemory =
       // Between `least` and `most` bytes, at `at` or (null) anywhere; empty when refused.
       { memory.map(least, most, at, site) } -> std::same_as<Extent>;
       { memory.unmap(extent, site) } -> std::same_as<void>;
+      { constant.releasable(extent) } -> std::same_as<Extent>;  // the part of it that unmap takes
       { constant.mapped() } -> std::same_as<std::uint64_t>;
       { constant.room() } -> std::same_as<std::uint64_t>;   // bytes that may yet be mapped
       { constant.refusal() } -> std::same_as<std::string>;  // what the device answered to the last request, if it refused

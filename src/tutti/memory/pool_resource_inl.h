@@ -102,7 +102,7 @@ Extent PoolResource<Upstream>::whole_granules(const Block& block) const noexcept
   const std::size_t first = (begin + granule - 1) / granule * granule;
   const std::size_t last = (begin + block.capacity()) / granule * granule;
   if (last <= first) return {};
-  return {upstream_.base() + first, last - first};
+  return upstream_.releasable({upstream_.base() + first, last - first});
 }
 
 template <MappedMemory Upstream>

@@ -8,6 +8,7 @@
 #include "tutti/base/text.h"
 #include "tutti/exec/attributes.h"
 #include "tutti/exec/executor.h"
+#include "tutti/exec/transfer.h"
 #include "tutti/memory/host_memory.h"
 
 namespace tutti {
@@ -122,15 +123,35 @@ Tensor uniform(const Shape& shape, const UniformOptions& options, Site site) {
   return std::move(call.outputs[0]);
 }
 
-Tensor wrap_host_memory(void* memory, DType dtype, const Shape& shape, std::function<void()> done, Site site) {
+namespace {
+
+Tensor wrap_memory(const char* function, void* memory, DType dtype, const Shape& shape, LogicalDevice& on,
+                   std::function<void()> done, Site site) {
   const std::size_t bytes = checked_bytes(dtype, shape, site);
-  if (memory == nullptr && bytes > 0) throw InvalidArgument("wrap_host_memory got a null pointer", site);
+  if (memory == nullptr && bytes > 0) throw InvalidArgument(text(function, " got a null pointer"), site);
   if (reinterpret_cast<std::uintptr_t>(memory) % size_of(dtype) != 0) {
-    throw InvalidArgument(
-        text("wrap_host_memory: the address is not aligned to the ", size_of(dtype), " bytes of ", to_string(dtype)), site);
+    throw InvalidArgument(text(function, ": the address is not aligned to the ", size_of(dtype), " bytes of ", to_string(dtype)),
+                          site);
   }
-  Device& cpu = runtime(site).cpu().device();
-  return make_dense(ExternalBuffer::wrap(static_cast<std::byte*>(memory), bytes, cpu, std::move(done), site), dtype, shape);
+  return make_dense(ExternalBuffer::wrap(static_cast<std::byte*>(memory), bytes, on.device(), std::move(done), site), dtype,
+                    shape);
+}
+
+}  // namespace
+
+Tensor wrap_host_memory(void* memory, DType dtype, const Shape& shape, std::function<void()> done, Site site) {
+  return wrap_memory("wrap_host_memory", memory, dtype, shape, runtime(site).cpu(), std::move(done), site);
+}
+
+Tensor wrap_device_memory(void* memory, DType dtype, const Shape& shape, std::string_view device, std::function<void()> done,
+                          Site site) {
+  LogicalDevice& on = find_device(device, site);
+  if (on.device().backend() == BackendKind::sim) {
+    throw InvalidArgument(text("wrap_device_memory: ", on.name(),
+                               " is simulated, and nobody else can have memory there; wrap host memory and use copy_to"),
+                          site);
+  }
+  return wrap_memory("wrap_device_memory", memory, dtype, shape, on, std::move(done), site);
 }
 
 }  // namespace tutti

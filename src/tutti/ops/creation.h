@@ -5,6 +5,7 @@
 #include <functional>
 #include <initializer_list>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "tutti/ops/tensor_arg.h"
@@ -100,5 +101,9 @@ Tensor uniform(const Shape& shape, const UniformOptions& options = {}, Site site
 
 // Uses host memory as it is, without a copy, as a tensor on the CPU; `done` is called once, after the last use.
 Tensor wrap_host_memory(void* memory, DType dtype, const Shape& shape, std::function<void()> done, Site site = {});
+// The same for memory of a device ("GPU:0") that someone else allocated there: cudaMalloc and its like. The contents must be
+// there already; from_dlpack also takes those still being made on a stream. Simulated GPUs are refused.
+Tensor wrap_device_memory(void* memory, DType dtype, const Shape& shape, std::string_view device, std::function<void()> done,
+                          Site site = {});
 
 }  // namespace tutti

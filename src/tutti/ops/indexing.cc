@@ -4,6 +4,7 @@
 #include "tutti/base/text.h"
 #include "tutti/exec/attributes.h"
 #include "tutti/exec/executor.h"
+#include "tutti/exec/transfer.h"
 #include "tutti/ops/reading.h"
 #include "tutti/place/placement.h"
 
@@ -84,6 +85,27 @@ Tensor copy_to(const Tensor& x, std::string_view device, Site site) {
   LogicalDevice& to = find_device(device, site);
   record_placement("_Copy", to, PlacementReason::explicit_copy, site);
   return fresh_copy(x, to, site);
+}
+
+Tensor pin(const Tensor& x, std::string_view device, Site site) {
+  (void)x.impl(site);  // before anything is recorded
+  Runtime& instance = runtime(site);
+  LogicalDevice* by = device.empty() ? &instance.cpu() : &find_device(device, site);
+  for (LogicalDevice* each : instance.devices()) {
+    if (device.empty() && by->staging() == nullptr && each->staging() != nullptr) by = each;
+  }
+  record_placement("_Copy", instance.cpu(), PlacementReason::explicit_copy, site);
+  return pinned_copy(x, *by, site);
+}
+
+bool is_pinned(const Tensor& x, Site site) {
+  const Buffer& buffer = *x.impl(site).buffer();
+  Runtime& instance = runtime(site);
+  if (!instance.of(buffer.device()).is_cpu()) return false;
+  for (LogicalDevice* each : instance.devices()) {
+    if (each->staging() != nullptr && each->device().reaches(buffer.address(), buffer.bytes())) return true;
+  }
+  return false;
 }
 
 }  // namespace tutti

@@ -1,6 +1,8 @@
 // Picking elements: by index, by where they are not zero, and views that look like copies.
 #pragma once
 
+#include <string_view>
+
 #include "tutti/tensor/tensor.h"
 #include "tutti/tensor/view.h"
 
@@ -21,5 +23,10 @@ Tensor reshape(const Tensor& x, const Shape& shape, Site site = {});
 Tensor contiguous(const Tensor& x, Site site = {});
 // A copy of its own on that device ("GPU:1"), also if it is there already.
 Tensor copy_to(const Tensor& x, std::string_view device, Site site = {});
+// A copy on the CPU in pinned memory, which that GPU ("": the first that cares) copies from and to by itself, without staging.
+// An ordinary copy where no GPU cares, as on a machine without one.
+Tensor pin(const Tensor& x, std::string_view device = {}, Site site = {});
+// On the CPU, in memory that some GPU copies from and to by itself.
+bool is_pinned(const Tensor& x, Site site = {});
 
 }  // namespace tutti

@@ -1,7 +1,11 @@
 #include "tutti/ops/matmul.h"
 
+#include <atomic>
+
+#include "tutti/base/environment.h"
 #include "tutti/base/error.h"
 #include "tutti/base/text.h"
+#include "tutti/exec/attributes.h"
 #include "tutti/exec/executor.h"
 #include "tutti/ops/elementwise.h"
 #include "tutti/tensor/view.h"
@@ -30,10 +34,16 @@ void infer_matmul(Inference& in) {
 
 const OpRow& matmul_row = register_op({.name = "MatMul", .infer = infer_matmul});
 
+std::atomic<bool>& tf32_setting() noexcept {
+  static std::atomic<bool> setting{environment_bool("TUTTI_ALLOW_TF32").value_or(false)};
+  return setting;
+}
+
 Tensor product(const Tensor& a, const Tensor& b, Site site) {
   OpCall call(matmul_row, site);
   call.add(a);
   call.add(b);
+  call.attributes = Attributes(MatMulAttributes{.tf32 = allows_tf32()});
   execute(call);
   return std::move(call.outputs[0]);
 }
@@ -48,6 +58,9 @@ Tensor with_batch(const Tensor& x, const Shape& batch, Site site) {
 }
 
 }  // namespace
+
+void set_allow_tf32(bool allow) noexcept { tf32_setting().store(allow, std::memory_order_relaxed); }
+bool allows_tf32() noexcept { return tf32_setting().load(std::memory_order_relaxed); }
 
 Tensor matmul(const Tensor& a, const Tensor& b, Site site) {
   if (a.dtype(site) != b.dtype(site)) {

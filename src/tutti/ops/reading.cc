@@ -3,7 +3,7 @@
 #include <ostream>
 
 #include "tutti/base/text.h"
-#include "tutti/exec/executor.h"
+#include "tutti/exec/transfer.h"
 #include "tutti/tensor/format.h"
 #include "tutti/tensor/mirrors.h"
 

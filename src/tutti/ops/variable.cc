@@ -5,6 +5,7 @@
 #include "tutti/base/error.h"
 #include "tutti/base/text.h"
 #include "tutti/exec/executor.h"
+#include "tutti/exec/transfer.h"
 #include "tutti/ops/creation.h"
 #include "tutti/place/placement.h"
 #include "tutti/place/scope.h"

@@ -60,11 +60,13 @@ std::optional<bool> first_bool(Names... names) {
   return out;
 }
 
-// CUDA_VISIBLE_DEVICES and its twin: which GPUs there are at all, and in which order.
+// CUDA_VISIBLE_DEVICES and its twin: which GPUs there are at all, and in which order. For real GPUs the driver itself has
+// followed CUDA_VISIBLE_DEVICES already.
 void apply_visible_list(std::vector<PhysicalDeviceInfo>& gpus) {
   const char* variable = "TUTTI_VISIBLE_DEVICES";
   std::optional<DeviceList> list = environment_device_list(variable);
-  if (!list) list = environment_device_list(variable = "CUDA_VISIBLE_DEVICES");
+  const bool driver_followed = !gpus.empty() && gpus.front().backend == BackendKind::cuda;
+  if (!list && !driver_followed) list = environment_device_list(variable = "CUDA_VISIBLE_DEVICES");
   if (!list) return;
   std::vector<PhysicalDeviceInfo> kept;
   for (const ListedDevice& wanted : *list) {
@@ -183,8 +185,18 @@ std::vector<PhysicalDevice> list_physical_devices(std::string_view type, Site si
 DeviceDetails get_device_details(const PhysicalDevice& device, Site site) {
   const std::lock_guard lock(configuration().mutex);
   const PhysicalDeviceInfo& info = checked_device(configuration(), device, site);
-  DeviceDetails out{info.name, to_string(info.backend), info.memory_bytes, std::nullopt};
+  DeviceDetails out{info.name, to_string(info.backend), info.memory_bytes, std::nullopt, info.driver};
   if (info.compute_major > 0) out.compute_capability = {info.compute_major, info.compute_minor};
+  return out;
+}
+
+std::vector<std::string> missing_devices(Site) {
+  const std::lock_guard lock(configuration().mutex);
+  (void)physical_devices(configuration());  // settles what is simulated
+  std::vector<std::string> out;
+  for (const Backend* backend : registered_backends()) {
+    if (std::string why = backend->why_none(); !why.empty()) out.push_back(std::move(why));
+  }
   return out;
 }
 

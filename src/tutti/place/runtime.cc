@@ -50,7 +50,22 @@ DeviceStream& LogicalDevice::lend_stream(const StreamOptions& options) {
     }
   }
   // Not under the lock: a driver may be busy with a kernel that asks for the streams of this device.
-  std::unique_ptr<DeviceStream> made = device_->make_stream(options);
+  return keep(device_->make_stream(options));
+}
+
+DeviceStream& LogicalDevice::adopt_stream(void* native, const StreamOptions& options, Site site) {
+  {
+    const std::lock_guard lock(mutex_);
+    const auto known = std::find_if(adopted_.begin(), adopted_.end(), [&](const auto& each) { return each.first == native; });
+    if (known != adopted_.end()) return *known->second;
+  }
+  DeviceStream& stream = keep(device_->adopt_stream(native, options, site));
+  const std::lock_guard lock(mutex_);
+  adopted_.emplace_back(native, &stream);
+  return stream;
+}
+
+DeviceStream& LogicalDevice::keep(std::unique_ptr<DeviceStream> made) {
   DeviceStream& stream = *made;
   const std::lock_guard lock(mutex_);
   streams_.push_back(std::move(made));
@@ -78,6 +93,10 @@ Runtime::Runtime(std::vector<std::unique_ptr<LogicalDevice>> devices, Site initi
     return std::pair(a->is_cpu(), a->index()) < std::pair(b->is_cpu(), b->index());
   });
   cpu_ = *std::find_if(preferred_.begin(), preferred_.end(), [](const LogicalDevice* d) { return d->is_cpu(); });
+  for (LogicalDevice* device : preferred_) {
+    if (MemorySpace* space = device->device().staging())
+      device->set_staging(std::make_unique<DeviceMemory>(cpu_->device(), *space, DeviceMemoryOptions{}));
+  }
 }
 
 void Runtime::stop(bool drain, Site site) {

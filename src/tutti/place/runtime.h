@@ -26,6 +26,9 @@ class LogicalDevice {
 
   [[nodiscard]] Device& device() noexcept { return *device_; }
   [[nodiscard]] DeviceMemory& memory() noexcept { return memory_; }
+  // Host memory this device copies from and to by itself; null: it takes any host memory. Its buffers belong to the CPU.
+  [[nodiscard]] DeviceMemory* staging() noexcept { return staging_.get(); }
+  void set_staging(std::unique_ptr<DeviceMemory> staging) noexcept { staging_ = std::move(staging); }
   [[nodiscard]] DeviceStream& default_stream() noexcept { return *default_stream_; }
   [[nodiscard]] const std::string& type() const noexcept { return device_->physical().type; }
   [[nodiscard]] unsigned index() const noexcept { return index_; }
@@ -37,17 +40,23 @@ class LogicalDevice {
 
   // A stream nobody else has, and its return: it is lent again once it has drained.
   DeviceStream& lend_stream(const StreamOptions& options);
+  // A queue of the hardware that someone else made; a stream of this device from now on.
+  DeviceStream& adopt_stream(void* native, const StreamOptions& options, Site site);
   void take_back(DeviceStream& stream);
   [[nodiscard]] std::vector<DeviceStream*> streams();
 
  private:
+  DeviceStream& keep(std::unique_ptr<DeviceStream> made);
+
   std::unique_ptr<Device> device_;
   unsigned index_;
   KernelMask own_mask_;
   DeviceMemory memory_;
+  std::unique_ptr<DeviceMemory> staging_;
   std::mutex mutex_;
   std::vector<std::unique_ptr<DeviceStream>> streams_;
   std::vector<DeviceStream*> returned_;
+  std::vector<std::pair<void*, DeviceStream*>> adopted_;
   DeviceStream* default_stream_;
 };
 

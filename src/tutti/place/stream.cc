@@ -16,18 +16,36 @@ namespace {
 // Current stream per device of this thread; null or short: the default stream.
 thread_local std::vector<DeviceStream*> current;
 
-// Work that does nothing but take its place: it carries a wait, or a time stamp.
+// Work that does nothing but take its place: it carries a wait, or takes the time.
 struct MarkPayload {
-  std::shared_ptr<std::atomic<Nanoseconds>>* stamp;  // owned by the payload
+  std::shared_ptr<TimeMark>* mark;  // owned by the payload
 };
 
+void pass(const MarkPayload& payload, DeviceStream& stream) noexcept {
+  if (payload.mark != nullptr) (*payload.mark)->pass(stream);
+}
+
 constexpr WorkKind mark_kind{
-    [](void* payload, RunContext&) noexcept -> FailureRef {
-      const std::unique_ptr<std::shared_ptr<std::atomic<Nanoseconds>>> stamp(static_cast<MarkPayload*>(payload)->stamp);
-      if (stamp) (*stamp)->store(now(), std::memory_order_release);
+    [](const void* source, void* payload, bool) { *static_cast<MarkPayload*>(payload) = *static_cast<const MarkPayload*>(source); },
+    [](void* payload, RunContext& context) noexcept -> FailureRef {
+      auto* mine = static_cast<MarkPayload*>(payload);
+      pass(*mine, context.stream);
+      delete mine->mark;
       return nullptr;
     },
-    [](void* payload, const FailureRef&) noexcept { delete static_cast<MarkPayload*>(payload)->stamp; },
+    [](void* payload, const FailureRef&) noexcept { delete static_cast<MarkPayload*>(payload)->mark; },
+    [](const void* source, RunContext& context) noexcept -> FailureRef {
+      pass(*static_cast<const MarkPayload*>(source), context.stream);
+      return nullptr;
+    },
+    [](void* payload, RunContext& context) noexcept -> FailureRef {
+      pass(*static_cast<MarkPayload*>(payload), context.stream);
+      return nullptr;
+    },
+    [](void* payload, const FailureRef&) noexcept -> FailureRef {
+      delete static_cast<MarkPayload*>(payload)->mark;
+      return nullptr;
+    },
 };
 
 TimelinePoint submit_mark(DeviceStream& stream, const char* name, const MarkPayload& payload,
@@ -45,8 +63,7 @@ TimelinePoint submit_mark(DeviceStream& stream, const char* name, const MarkPayl
                                                  : std::vector<TimelinePoint>{},
                              next.value);
       }
-      point = stream.submit(
-          {.kind = &mark_kind, .name = name, .site = site, .payload = &payload, .payload_bytes = sizeof payload}, after);
+      point = stream.submit({.kind = &mark_kind, .name = name, .site = site, .source = &payload}, after);
       break;
     }
     lock.unlock();
@@ -77,34 +94,29 @@ std::vector<DeviceStream*> all_streams(const Runtime& instance) {
 
 }  // namespace
 
-struct Event::Mark {
-  std::shared_ptr<std::atomic<Nanoseconds>> stamp;
-};
-
-Event::Event(const Options& options) : mark_(options.timing ? std::make_shared<Mark>() : nullptr) {}
+Event::Event(const Options& options) : is_timed_(options.timing) {}
 
 void Event::record(Stream& stream, Site site) {
   require_usable(site);
-  if (!mark_) {
+  if (!is_timed_) {
     point_ = stream.base().last();
     return;
   }
-  mark_ = std::make_shared<Mark>(Mark{std::make_shared<std::atomic<Nanoseconds>>(0)});
-  point_ = submit_mark(stream.base(), "event", {new std::shared_ptr(mark_->stamp)}, {}, site);
+  mark_ = stream.base().make_time_mark();
+  point_ = submit_mark(stream.base(), "event", {new std::shared_ptr(mark_)}, {}, site);
 }
 
 void Event::sync(const SyncOptions& options, Site site) const { sync_point(point_, SyncReason::event_sync, options, site); }
 
 std::chrono::nanoseconds Event::elapsed(const Event& from, const Event& to, Site site) {
   for (const Event* event : {&from, &to}) {
-    if (!event->mark_) throw InvalidArgument("Event::elapsed needs events made with {.timing = true}", site);
-    if (!event->mark_->stamp) throw InvalidArgument("Event::elapsed needs events that were recorded", site);
+    if (!event->is_timed_) throw InvalidArgument("Event::elapsed needs events made with {.timing = true}", site);
+    if (!event->mark_) throw InvalidArgument("Event::elapsed needs events that were recorded", site);
     if (!event->is_done()) throw InvalidState("Event::elapsed needs events that are done; sync() the later one first", site);
-    if (event->mark_->stamp->load(std::memory_order_acquire) == 0)
+    if (!event->mark_->has_passed())
       throw InvalidState("Event::elapsed met an event whose stream was cancelled", site);
   }
-  return std::chrono::nanoseconds(to.mark_->stamp->load(std::memory_order_acquire) -
-                                  from.mark_->stamp->load(std::memory_order_acquire));
+  return std::chrono::nanoseconds(to.mark_->since(*from.mark_));
 }
 
 struct Stream::Lease {
@@ -132,11 +144,17 @@ Stream default_stream(std::string_view device, Site site) {
   return {on.default_stream(), on};
 }
 
+Stream wrap_stream(std::string_view device, void* native, Site site) {
+  LogicalDevice& on = find_device(device, site);
+  return {on.adopt_stream(native, {}, site), on};
+}
+
 Stream::Stream(DeviceStream& existing, LogicalDevice& device) : lease_(std::make_shared<Lease>(device, existing, false)) {}
 
 StreamId Stream::id() const noexcept { return base().id(); }
 const std::string& Stream::device() const noexcept { return lease_->device.name(); }
-bool Stream::is_idle() const noexcept { return base().is_idle(); }
+bool Stream::is_idle() const noexcept { return ask_done(base().last()); }
+void* Stream::native() const { return base().native(); }
 DeviceStream& Stream::base() const noexcept { return lease_->stream; }
 
 void Stream::wait(const Event& event, Site site) { wait(event.point(), site); }
@@ -145,6 +163,11 @@ void Stream::wait(TimelinePoint point, Site site) {
   require_usable(site);
   if (point.stream == id() || tutti::is_done(point)) return;
   submit_mark(base(), "wait", {nullptr}, std::span(&point, 1), site);
+}
+
+TimelinePoint Stream::mark(Site site) {
+  require_usable(site);
+  return submit_mark(base(), "mark", {nullptr}, {}, site);
 }
 
 void Stream::sync(const SyncOptions& options, Site site) {

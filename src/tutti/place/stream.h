@@ -26,16 +26,16 @@ class Event {
 
   // All that was submitted to the stream so far. Recording again moves the event.
   void record(Stream& stream, Site site = {});
-  [[nodiscard]] bool is_done() const noexcept { return tutti::is_done(point_); }
+  [[nodiscard]] bool is_done() const noexcept { return ask_done(point_); }
   [[nodiscard]] TimelinePoint point() const noexcept { return point_; }
   void sync(const SyncOptions& options = {}, Site site = {}) const;
   // From one event to another, both with timing and both done. Syncs neither.
   static std::chrono::nanoseconds elapsed(const Event& from, const Event& to, Site site = {});
 
  private:
-  struct Mark;
   TimelinePoint point_;
-  std::shared_ptr<Mark> mark_;
+  bool is_timed_ = false;
+  std::shared_ptr<TimeMark> mark_;
 };
 
 // A queue of its own on one device, usable from any thread. Copies are the same stream; a moved-from one is a copy too.
@@ -54,12 +54,17 @@ class Stream {
   void wait(const Event& event, Site site = {});
   void wait(const Stream& other, Site site = {});
   void wait(TimelinePoint point, Site site = {});
+  // A point after all that is in the stream now, also what others put into a wrapped one.
+  TimelinePoint mark(Site site = {});
   // Blocks until all that was submitted is done; throws the first failure among it that was not reported yet.
   void sync(const SyncOptions& options = {}, Site site = {});
   // Drops what has not started.
   void cancel(Site site = {});
 
   [[nodiscard]] DeviceStream& base() const noexcept;
+  // The hardware's own queue, a cudaStream_t for a CUDA device, else null. What is put there by hand is not ordered with
+  // tensors unless events say so.
+  [[nodiscard]] void* native() const;
 
  private:
   friend class StreamScope;
@@ -68,6 +73,9 @@ class Stream {
 };
 
 Stream default_stream(std::string_view device, Site site = {});
+// A queue of the hardware that someone else made, a cudaStream_t, used like any other stream; it must outlive the runtime's
+// use of it. Work put there by others is not known to the runtime: it only comes before or after in the order of the stream.
+Stream wrap_stream(std::string_view device, void* native, Site site = {});
 
 // Ops that run on the stream's device use it while the scope lives. Belongs to its thread.
 class StreamScope {

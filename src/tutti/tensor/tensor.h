@@ -65,7 +65,7 @@ class Tensor {
   [[nodiscard]] const std::string& device(Site site = {}) const;
 
   // Asks, never blocks.
-  [[nodiscard]] bool is_ready(Site site = {}) const { return checked(site).buffer()->is_ready(); }
+  [[nodiscard]] bool is_ready(Site site = {}) const { return ask_done(checked(site).buffer()->written()); }
   // Blocks until the value is there; throws its failure if it has one.
   void sync(const SyncOptions& options = {}, Site site = {}) const;
 

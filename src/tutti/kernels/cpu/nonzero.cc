@@ -1,8 +1,8 @@
 #include <numeric>
-#include <string>
 #include <vector>
 
 #include "tutti/base/error.h"
+#include "tutti/exec/index_message.h"
 #include "tutti/kernels/cpu/elementwise.h"
 #include "tutti/kernels/cpu/kernels.h"
 
@@ -80,9 +80,7 @@ void nonzero(const KernelCall& call, KernelContext& context) {
     total += here;
   }
   if (total != out.axes[0].size) {
-    throw KernelFailed("NonZero was given room for " + std::to_string(out.axes[0].size) + " elements and found " +
-                           std::to_string(total) + ": the input changed after it was counted",
-                       call.site);
+    throw KernelFailed(changed_since_counted(out.axes[0].size, total), call.site);
   }
   if (total == 0 || in.rank == 0) return;
   for_each_range_number(context.parallel, starts.size(), [&](std::size_t range) {

@@ -4,7 +4,7 @@
 #define HWY_TARGET_INCLUDE "tutti/kernels/cpu/philox_rows.cc"
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 
-#include "tutti/kernels/cpu/philox.h"
+#include "tutti/exec/philox.h"
 #include "tutti/kernels/cpu/row_loops.h"
 
 HWY_BEFORE_NAMESPACE();

@@ -11,11 +11,7 @@
 // The floating result is u * (high - low) + low in f32 (f64 for f64), the difference taken in f64, product and sum rounded
 // one by one (never fused) and then rounded to the dtype, and last limited to the dtype's least and largest value in
 // [low, high); if the dtype has none there, it is low rounded to the dtype.
-#include <bit>
-#include <cmath>
-#include <limits>
-
-#include "tutti/exec/attributes.h"
+#include "tutti/exec/uniform_bounds.h"
 #include "tutti/kernels/cpu/kernels.h"
 #include "tutti/kernels/cpu/ranges.h"
 
@@ -23,34 +19,10 @@ namespace tutti::kernels {
 
 namespace {
 
-// The next value of T, upwards or downwards; x is finite.
-template <class T>
-T neighbour(T x, bool up) {
-  if constexpr (std::is_floating_point_v<T>) {
-    return std::nextafter(x, up ? std::numeric_limits<T>::infinity() : -std::numeric_limits<T>::infinity());
-  } else {
-    const bool is_negative = (x.bits & 0x8000U) != 0;
-    if ((x.bits & 0x7fffU) == 0) {
-      x.bits = up ? 0x0001U : 0x8001U;
-    } else {
-      x.bits = static_cast<std::uint16_t>(is_negative == up ? x.bits - 1 : x.bits + 1);
-    }
-    return x;
-  }
-}
-
 // T the dtype, F the type computed in, which holds every T.
 template <class T, class F, class Unit>
 void fill_floating(const UniformAttributes& draw, std::int64_t n, T* out, Unit&& unit) {
-  const F low = static_cast<F>(draw.low);
-  const F span = static_cast<F>(draw.high - draw.low);
-  T first(low);
-  T last(static_cast<F>(draw.high));
-  if (static_cast<double>(static_cast<F>(first)) < draw.low) first = neighbour(first, true);
-  if (static_cast<double>(static_cast<F>(last)) >= draw.high) last = neighbour(last, false);
-  F least = static_cast<F>(first);
-  F most = static_cast<F>(last);
-  if (least > most) least = most = static_cast<F>(T(low));
+  const auto [low, span, least, most] = bounds_of<T, F>(draw);
   for (std::int64_t i = 0; i < n; ++i) {
     const F scaled = unit(i) * span;
     const F value = static_cast<F>(T(scaled + low));
@@ -61,20 +33,9 @@ void fill_floating(const UniformAttributes& draw, std::int64_t n, T* out, Unit&&
 
 __extension__ using Wide = unsigned __int128;
 
-// high - low modulo 2^64: 0 stands for all of them.
-std::uint64_t range_of(const UniformAttributes& draw) {
-  const auto whole = [](double x) {
-    if (x >= 0x1p63) return std::uint64_t{1} << 63U;
-    return static_cast<std::uint64_t>(x <= -0x1p63 ? std::numeric_limits<std::int64_t>::min() : static_cast<std::int64_t>(x));
-  };
-  return whole(draw.high) - whole(draw.low);
-}
-
 template <class T>
 void fill_integer(const UniformAttributes& draw, std::int64_t n, const std::uint32_t* words, T* out) {
-  const std::uint64_t range = range_of(draw);
-  const auto low = static_cast<std::uint64_t>(draw.low <= -0x1p63 ? std::numeric_limits<std::int64_t>::min()
-                                                                  : static_cast<std::int64_t>(draw.low));
+  const auto [low, range] = range_of(draw);
   for (std::int64_t i = 0; i < n; ++i) {
     if constexpr (sizeof(T) == 8) {
       const std::uint64_t bits = static_cast<std::uint64_t>(words[2 * i + 1]) << 32U | words[2 * i];

@@ -1,10 +1,10 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
-#include <string>
 
 #include "tutti/base/error.h"
 #include "tutti/exec/attributes.h"
+#include "tutti/exec/index_message.h"
 #include "tutti/kernels/cpu/elementwise.h"
 #include "tutti/kernels/cpu/kernels.h"
 
@@ -48,9 +48,7 @@ class Indices {
   }
   [[noreturn]] void refuse(std::int64_t axis, std::int64_t size, Site site) const {
     const std::int64_t* wrong = std::find_if(data_, data_ + count_, [size](std::int64_t i) { return i < -size || i >= size; });
-    throw KernelFailed("index " + std::to_string(*wrong) + " is out of range for axis " + std::to_string(axis) + " with size " +
-                           std::to_string(size),
-                       site);
+    throw KernelFailed(index_out_of_range(*wrong, axis, size), site);
   }
 
   std::int64_t count_;

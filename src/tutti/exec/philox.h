@@ -4,7 +4,7 @@
 #include <array>
 #include <cstdint>
 
-namespace tutti::kernels {
+namespace tutti {
 
 struct Philox {
   using Block = std::array<std::uint32_t, 4>;
@@ -33,4 +33,4 @@ struct Philox {
   }
 };
 
-}  // namespace tutti::kernels
+}  // namespace tutti

@@ -1,0 +1,155 @@
+#include "tutti/kernels/cuda/copy.h"
+#include "tutti/kernels/cuda/elementwise.cuh"
+#include "tutti/kernels/cuda/kernels.h"
+
+namespace tutti::kernels::cuda {
+
+namespace {
+
+constexpr std::size_t most_dense = 64;                         // inputs of one launch where all lie dense
+constexpr std::size_t most_strided = Axes::most_operands - 1;  // and where not
+
+template <class T>
+struct DenseTerms {
+  std::uint32_t n;
+  const T* data[most_dense];
+};
+
+template <class T>
+struct StridedTerms {
+  std::uint32_t n;
+  Source<T> source[most_strided];
+};
+
+// One pass over memory, in the order of the inputs; half precision is summed in f32 and rounded once.
+template <class Function, class T>
+__global__ void dense_sum_kernel(T* out, std::int64_t count, DenseTerms<T> in) {
+  constexpr int width = pack_width<T>;
+  using W = Working<T>;
+  const ScalarMath<W> math;
+  const std::int64_t whole = count / width;
+  const std::int64_t at = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  if (at < whole) {
+    W sum[width];
+    const auto first = reinterpret_cast<const Pack<T, width>*>(in.data[0])[at];
+#pragma unroll
+    for (int i = 0; i < width; ++i) sum[i] = widen(first.lane[i]);
+#pragma unroll 4
+    for (std::uint32_t k = 1; k < in.n; ++k) {
+      const auto next = reinterpret_cast<const Pack<T, width>*>(in.data[k])[at];
+#pragma unroll
+      for (int i = 0; i < width; ++i) sum[i] = Function::apply(math, sum[i], static_cast<W>(widen(next.lane[i])));
+    }
+    Pack<T, width> total;
+#pragma unroll
+    for (int i = 0; i < width; ++i) total.lane[i] = narrow<T>(sum[i]);
+    reinterpret_cast<Pack<T, width>*>(out)[at] = total;
+  }
+  const std::int64_t left = whole * width + threadIdx.x;
+  if (blockIdx.x + 1 == gridDim.x && left < count) {
+    W sum = widen(in.data[0][left]);
+    for (std::uint32_t k = 1; k < in.n; ++k) sum = Function::apply(math, sum, static_cast<W>(widen(in.data[k][left])));
+    out[left] = narrow<T>(sum);
+  }
+}
+
+template <class Function, class T, class Index>
+__global__ void strided_sum_kernel(T* out, Layout<Index, Axes::most_operands> layout, StridedTerms<T> in) {
+  using W = Working<T>;
+  const ScalarMath<W> math;
+  const Index i = static_cast<Index>(blockIdx.x) * blockDim.x + threadIdx.x;
+  if (i >= layout.count) return;
+  typename Layout<Index, Axes::most_operands>::Offset at[Axes::most_operands];
+  layout.locate(i, at);
+  W sum{};
+#pragma unroll
+  for (std::uint32_t k = 0; k < most_strided; ++k) {
+    if (k >= in.n) break;
+    const Source<T>& source = in.source[k];
+    const W next = widen(source.data == nullptr ? source.value : source.data[at[k + 1]]);
+    sum = k == 0 ? next : Function::apply(math, sum, next);
+  }
+  out[at[0]] = narrow<T>(sum);
+}
+
+using Terms = std::span<const Operand* const>;
+
+template <class Function, class T>
+void add_dense(const Operand& out, Terms terms, Queue& queue, const KernelCall& call) {
+  constexpr int width = pack_width<T>;
+  const std::int64_t count = out.count();
+  DenseTerms<T> in{};
+  for (const Operand* term : terms) in.data[in.n++] = term->as<T>();
+  launch<dense_sum_kernel<Function, T>>(queue, call, grid_for((count + width - 1) / width, 1, queue), out.as<T>(), count, in);
+}
+
+template <class Function, class T>
+void add_strided(const Operand& out, Terms terms, Queue& queue, const KernelCall& call) {
+  std::array<const Operand*, Axes::most_operands> operands;
+  operands.fill(&out);
+  StridedTerms<T> in{};
+  for (const Operand* term : terms) {
+    in.source[in.n] = source_of<T>(*term, false);
+    operands[++in.n] = term;
+  }
+  const Axes axes = collapse(operands);
+  const Grid grid = grid_for(axes.count(), 1, queue);
+  if (axes.fits_32_bits()) {
+    launch<strided_sum_kernel<Function, T, std::uint32_t>>(queue, call, grid, out.as<T>(),
+                                                           Layout<std::uint32_t, Axes::most_operands>(axes), in);
+  } else {
+    launch<strided_sum_kernel<Function, T, std::uint64_t>>(queue, call, grid, out.as<T>(),
+                                                           Layout<std::uint64_t, Axes::most_operands>(axes), in);
+  }
+}
+
+// As many inputs at a time as one launch takes; each launch after the first goes on from the sum so far, in the output. An
+// input that shares the output's memory is read by the first.
+template <class Function, class T>
+void add_all(const KernelCall& call, KernelContext& context) {
+  Queue& queue = queue_of(context);
+  const Operand& out = call.out();
+  bool is_dense = out.is_dense() && is_aligned(out, pack_bytes);
+  std::size_t shared = 0;
+  for (std::size_t i = 0; i < call.inputs; ++i) {
+    const Operand& in = call.in(i);
+    is_dense = is_dense && lie_of(in) == Lie::dense && is_aligned(in, pack_bytes);
+    if (in.data == out.data) shared = i;
+  }
+  const std::size_t most = is_dense ? most_dense : most_strided;
+  std::array<const Operand*, most_dense> terms;
+  for (std::size_t next = 0; next < call.inputs;) {
+    std::size_t n = 0;
+    if (next > 0) terms[n++] = &out;
+    for (; n < most && next < call.inputs; ++next) {
+      // The shared one and the first change places.
+      terms[n++] = &call.in(shared < most ? next : next == 0 ? shared : next == shared ? 0 : next);
+    }
+    if (is_dense) {
+      add_dense<Function, T>(out, {terms.data(), n}, queue, call);
+    } else {
+      add_strided<Function, T>(out, {terms.data(), n}, queue, call);
+    }
+  }
+}
+
+}  // namespace
+
+void add_n(const KernelCall& call, KernelContext& context) {
+  if (call.out().count() == 0) return;
+  if (call.inputs == 1) return copy_operand(call.in(0), call.out(), queue_of(context), call);
+  switch (call.out().dtype) {
+    case DType::boolean: return add_all<Either, std::uint8_t>(call, context);
+    case DType::u8:
+    case DType::i8: return add_all<Add, std::uint8_t>(call, context);
+    case DType::i16: return add_all<Add, std::uint16_t>(call, context);
+    case DType::i32: return add_all<Add, std::uint32_t>(call, context);
+    case DType::i64: return add_all<Add, std::uint64_t>(call, context);
+    case DType::f16: return add_all<Add, __half>(call, context);
+    case DType::bf16: return add_all<Add, __nv_bfloat16>(call, context);
+    case DType::f32: return add_all<Add, float>(call, context);
+    case DType::f64: return add_all<Add, double>(call, context);
+  }
+}
+
+}  // namespace tutti::kernels::cuda

@@ -1,0 +1,48 @@
+// The host's part of every element-wise kernel that does not depend on the element: how inputs lie, how many threads.
+#pragma once
+
+#include <cstring>
+
+#include "tutti/kernels/cuda/launch.h"
+
+namespace tutti::kernels::cuda {
+
+inline constexpr std::int64_t pack_bytes = 16;  // what one thread loads or stores at once, at most
+
+enum class Lie : std::uint8_t { dense, single, strided };
+
+inline Lie lie_of(const Operand& operand) noexcept {
+  if (!operand.is_immediate && operand.is_dense()) return Lie::dense;
+  return operand.is_single() ? Lie::single : Lie::strided;
+}
+
+inline bool is_aligned(const Operand& operand, std::size_t bytes) noexcept {
+  return reinterpret_cast<std::uintptr_t>(operand.data) % bytes == 0;
+}
+
+// An input as a kernel takes it.
+template <class T>
+struct Source {
+  const T* data;  // null where the element is `value`
+  T value;
+  bool is_repeated;  // one element stands for a whole pack; in a dense kernel for all
+};
+
+template <class T>
+Source<T> source_of(const Operand& operand, bool is_repeated) noexcept {
+  Source<T> source{operand.as<T>(), T{}, is_repeated};
+  if (operand.is_immediate) {
+    std::memcpy(&source.value, operand.data, sizeof(T));
+    source.data = nullptr;
+  }
+  return source;
+}
+
+// For `items` dealt out so that each thread has up to `per_thread`: large blocks when there is work for every
+// multiprocessor, smaller ones before that.
+Grid grid_for(std::int64_t items, int per_thread, const Queue& queue) noexcept;
+
+// Throws: the op was placed here with a dtype its kernel does not have.
+[[noreturn]] void refuse_dtype(const KernelCall& call, DType dtype);
+
+}  // namespace tutti::kernels::cuda

@@ -1,0 +1,101 @@
+#include "tutti/kernels/cuda/layout.h"
+
+#include <limits>
+
+namespace tutti::kernels::cuda {
+
+namespace {
+
+constexpr std::int64_t magnitude(std::int64_t x) noexcept { return x < 0 ? -x : x; }
+
+bool is_aligned(const std::byte* address, std::int64_t bytes) noexcept {
+  return reinterpret_cast<std::uintptr_t>(address) % static_cast<std::uintptr_t>(bytes) == 0;
+}
+
+bool steps_on(const Axes& axes, std::size_t inner, std::size_t outer) noexcept {
+  for (std::size_t k = 0; k < axes.operands; ++k) {
+    if (axes.stride[outer][k] != axes.stride[inner][k] * axes.size[inner]) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+bool Axes::fits_32_bits() const noexcept {
+  constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
+  if (count() > most) return false;
+  for (std::size_t k = 0; k < operands; ++k) {
+    std::int64_t reach = 0;
+    for (std::size_t i = 0; i < rank; ++i) reach += (size[i] - 1) * magnitude(stride[i][k]);
+    if (reach > most) return false;
+  }
+  return true;
+}
+
+Axes collapse(std::span<const Operand* const> operands) noexcept {
+  Axes axes;
+  axes.operands = operands.size();
+  const Operand& lead = *operands[0];
+  for (std::size_t k = 0; k < operands.size(); ++k) {
+    axes.data[k] = operands[k]->data;
+    axes.element_bytes[k] = static_cast<std::int64_t>(size_of(operands[k]->dtype));
+  }
+  for (std::size_t i = lead.rank; i-- > 0;) {
+    if (lead.axes[i].size == 1) continue;
+    std::size_t at = axes.rank++;
+    for (; at > 0 && magnitude(axes.stride[at - 1][0]) > magnitude(lead.axes[i].stride); --at) {
+      axes.size[at] = axes.size[at - 1];
+      axes.stride[at] = axes.stride[at - 1];
+    }
+    axes.size[at] = lead.axes[i].size;
+    for (std::size_t k = 0; k < operands.size(); ++k) axes.stride[at][k] = operands[k]->axes[i].stride;
+  }
+  if (axes.rank == 0) return axes;
+  std::size_t last = 0;
+  for (std::size_t i = 1; i < axes.rank; ++i) {
+    if (steps_on(axes, last, i)) {
+      axes.size[last] *= axes.size[i];
+    } else if (++last != i) {
+      axes.size[last] = axes.size[i];
+      axes.stride[last] = axes.stride[i];
+    }
+  }
+  axes.rank = last + 1;
+  return axes;
+}
+
+std::optional<unsigned> into_packs(Axes& axes, std::int64_t width) noexcept {
+  if (axes.rank == 0 || width == 1 || axes.size[0] % width != 0 || axes.stride[0][0] != 1) return std::nullopt;
+  unsigned repeated = 0;
+  for (std::size_t k = 0; k < axes.operands; ++k) {
+    if (axes.stride[0][k] == 0) {
+      repeated |= 1U << k;
+      continue;
+    }
+    if (axes.stride[0][k] != 1 || !is_aligned(axes.data[k], width * axes.element_bytes[k])) return std::nullopt;
+    for (std::size_t i = 1; i < axes.rank; ++i) {
+      if (axes.stride[i][k] % width != 0) return std::nullopt;
+    }
+  }
+  axes.size[0] /= width;
+  for (std::size_t k = 0; k < axes.operands; ++k) axes.stride[0][k] *= width;
+  return repeated;
+}
+
+void enlarge_elements(Axes& axes) noexcept {
+  while (axes.rank > 0 && axes.element_bytes[0] < 8 && axes.size[0] % 2 == 0) {
+    for (std::size_t k = 0; k < axes.operands; ++k) {
+      if (axes.stride[0][k] != 1 || !is_aligned(axes.data[k], 2 * axes.element_bytes[k])) return;
+      for (std::size_t i = 1; i < axes.rank; ++i) {
+        if (axes.stride[i][k] % 2 != 0) return;
+      }
+    }
+    axes.size[0] /= 2;
+    for (std::size_t k = 0; k < axes.operands; ++k) {
+      axes.element_bytes[k] *= 2;
+      for (std::size_t i = 1; i < axes.rank; ++i) axes.stride[i][k] /= 2;
+    }
+  }
+}
+
+}  // namespace tutti::kernels::cuda

@@ -1,0 +1,115 @@
+// Uniform random numbers, bit for bit those of the CPU: its random.cc says which words make which element.
+#include "tutti/exec/philox.h"
+#include "tutti/exec/uniform_bounds.h"
+#include "tutti/kernels/cuda/elementwise.cuh"
+#include "tutti/kernels/cuda/kernels.h"
+
+namespace tutti::kernels::cuda {
+
+namespace {
+
+// Product and sum are rounded one by one, never fused.
+template <class T>
+struct DrawFloating {
+  UniformBounds<Working<T>> bounds;
+
+  __device__ __forceinline__ T operator()(std::uint32_t word) const {
+    constexpr unsigned dropped = std::is_same_v<T, float> ? 8 : std::is_same_v<T, __half> ? 21 : 24;
+    constexpr float unit = std::is_same_v<T, float> ? 0x1p-24F : std::is_same_v<T, __half> ? 0x1p-11F : 0x1p-8F;
+    const float scaled = __fmul_rn(__fmul_rn(static_cast<float>(word >> dropped), unit), bounds.span);
+    return limited(narrow<T>(__fadd_rn(scaled, bounds.low)));
+  }
+  __device__ __forceinline__ T operator()(std::uint64_t bits) const {
+    const double scaled = __dmul_rn(__dmul_rn(static_cast<double>(bits >> 11U), 0x1p-53), bounds.span);
+    return limited(__dadd_rn(scaled, bounds.low));
+  }
+  __device__ __forceinline__ T limited(T x) const {
+    const auto value = widen(x);
+    const auto not_more = value > bounds.most ? bounds.most : value;
+    return narrow<T>(not_more < bounds.least ? bounds.least : not_more);
+  }
+};
+
+template <class T>
+struct DrawInteger {
+  UniformRange draw;
+
+  __device__ __forceinline__ T operator()(std::uint32_t word) const {
+    return static_cast<T>(draw.low + (word * draw.range >> 32U));
+  }
+  __device__ __forceinline__ T operator()(std::uint64_t bits) const {
+    return static_cast<T>(draw.low + (draw.range == 0 ? bits : __umul64hi(bits, draw.range)));
+  }
+};
+
+struct DrawBool {
+  __device__ __forceinline__ std::uint8_t operator()(std::uint32_t word) const { return static_cast<std::uint8_t>(word >> 31U); }
+};
+
+// 16 bytes a thread, from as many Philox blocks as that takes.
+template <class T, class Draw>
+__global__ void uniform_kernel(T* out, std::int64_t count, bool is_aligned, std::uint64_t key, std::uint64_t counter, Draw draw) {
+  constexpr int width = pack_width<T>;
+  constexpr int per_block = sizeof(T) == 8 ? 2 : 4;
+  constexpr int blocks = width / per_block;
+  const std::int64_t at = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  if (at * width >= count) return;
+  Pack<T, width> pack;
+#pragma unroll
+  for (int b = 0; b < blocks; ++b) {
+    const Philox::Block words = Philox::block(key, counter + static_cast<std::uint64_t>(at * blocks + b));
+#pragma unroll
+    for (int i = 0; i < per_block; ++i) {
+      if constexpr (sizeof(T) == 8) {
+        pack.lane[i] = draw(static_cast<std::uint64_t>(words[2 * i + 1]) << 32U | words[2 * i]);
+      } else {
+        pack.lane[b * per_block + i] = draw(words[i]);
+      }
+    }
+  }
+  if (is_aligned && (at + 1) * width <= count) {
+    reinterpret_cast<Pack<T, width>*>(out)[at] = pack;
+    return;
+  }
+#pragma unroll
+  for (int i = 0; i < width; ++i) {
+    if (at * width + i < count) out[at * width + i] = pack.lane[i];
+  }
+}
+
+template <class T, class Draw>
+void draw_all(const UniformAttributes& attributes, const Draw& draw, const KernelCall& call, Queue& queue) {
+  const Operand& out = call.out();
+  const std::int64_t count = out.count();
+  if (count == 0) return;
+  constexpr int width = pack_width<T>;
+  launch<uniform_kernel<T, Draw>>(queue, call, grid_for((count + width - 1) / width, 1, queue), out.as<T>(), count,
+                                  is_aligned(out, pack_bytes), attributes.key, attributes.counter, draw);
+}
+
+}  // namespace
+
+void random_uniform(const KernelCall& call, KernelContext& context) {
+  const auto attributes = call.attributes->as<UniformAttributes>();
+  Queue& queue = queue_of(context);
+  const auto floating = [&]<class Stored, class T>(std::type_identity<Stored>, std::type_identity<T>) {
+    draw_all<T>(attributes, DrawFloating<T>{bounds_of<Stored, Working<T>>(attributes)}, call, queue);
+  };
+  const auto integer = [&]<class T>(std::type_identity<T>) {
+    draw_all<T>(attributes, DrawInteger<T>{range_of(attributes)}, call, queue);
+  };
+  switch (call.out().dtype) {
+    case DType::boolean: return draw_all<std::uint8_t>(attributes, DrawBool{}, call, queue);
+    case DType::u8:
+    case DType::i8: return integer(std::type_identity<std::uint8_t>{});
+    case DType::i16: return integer(std::type_identity<std::uint16_t>{});
+    case DType::i32: return integer(std::type_identity<std::uint32_t>{});
+    case DType::i64: return integer(std::type_identity<std::uint64_t>{});
+    case DType::f16: return floating(std::type_identity<f16>{}, std::type_identity<__half>{});
+    case DType::bf16: return floating(std::type_identity<bf16>{}, std::type_identity<__nv_bfloat16>{});
+    case DType::f32: return floating(std::type_identity<float>{}, std::type_identity<float>{});
+    case DType::f64: return floating(std::type_identity<double>{}, std::type_identity<double>{});
+  }
+}
+
+}  // namespace tutti::kernels::cuda

@@ -1,0 +1,32 @@
+#include "tutti/kernels/cuda/elementwise.cuh"
+#include "tutti/kernels/cuda/kernels.h"
+
+namespace tutti::kernels::cuda {
+
+namespace {
+
+struct Choose {
+  template <class U>
+  __device__ __forceinline__ U operator()(std::uint8_t condition, U a, U b) const {
+    return condition != 0 ? a : b;
+  }
+};
+
+template <class U>
+void choose(const KernelCall& call, KernelContext& context) {
+  run_elementwise<Choose, U, std::uint8_t, U, U>(call, context);
+}
+
+}  // namespace
+
+// Elements are moved, not looked at: their size is all that matters.
+void select(const KernelCall& call, KernelContext& context) {
+  switch (size_of(call.out().dtype)) {
+    case 1: return choose<std::uint8_t>(call, context);
+    case 2: return choose<std::uint16_t>(call, context);
+    case 4: return choose<std::uint32_t>(call, context);
+    default: return choose<std::uint64_t>(call, context);
+  }
+}
+
+}  // namespace tutti::kernels::cuda

@@ -1,0 +1,225 @@
+// Sums, matrix products, counting and picking: the GPU gives what the CPU gives within the stated bounds, on the GPU.
+#include <cmath>
+
+#include "cuda/against_cpu.h"
+
+namespace tutti::testing_cuda {
+
+using Sums = AgainstCpu;
+
+TEST_F(Sums, OverEverySetOfAxesStayWithinTheBound) {
+  const struct {
+    Shape shape;
+    std::vector<Dims> axes;
+  } table[] = {
+      {{}, {Dims{}}},
+      {{0}, {{0}, {}}},
+      {{1}, {{0}}},
+      {{7}, {{0}, {}}},
+      {{33, 0, 5}, {{0}, {1}, {2}, {0, 1, 2}, {0, 2}}},
+      {{3, 5, 7}, {{0}, {1}, {2}, {0, 1}, {0, 2}, {1, 2}, {0, 1, 2}, {}}},
+      {{17, 129}, {{0}, {1}, {0, 1}}},
+      {{2, 1, 3, 2, 5}, {{0, 2, 4}, {1, 3}, {1}}},
+      {{3, 9001}, {{0}, {1}, {0, 1}}},
+      {{4100, 3}, {{0}, {1}}},
+      {{40, 30, 50}, {{0}, {1}, {2}, {0, 2}}},
+  };
+  for (const DType dtype : all_dtypes) {
+    for (const auto& [shape, sets] : table) {
+      for (const Dims& axes : sets) {
+        double n = 1;
+        for (const std::int64_t axis : axes) n *= static_cast<double>(shape[static_cast<std::size_t>(axis)]);
+        const Function function = [&](Inputs in) { return sum(in[0], axes); };
+        const Tolerance tolerance{.steps = 2 * std::min<double>(n, longest_chain), .magnitude = function};
+        for (const Lie lie : lies_for(shape)) expect_same("Sum", {{dtype, shape, lie, Draw::moderate}}, function, tolerance);
+      }
+    }
+  }
+}
+
+TEST_F(Sums, OfAMillionAreAsGoodAsShortOnes) {
+  const Tolerance tolerance{.steps = 2.0 * longest_chain, .magnitude = [](Inputs in) { return sum(in[0]); }};
+  for (const DType dtype : all_dtypes) {
+    for (const Lie lie : lies_for(long_shape()))
+      expect_same(
+          "Sum", {{dtype, long_shape(), lie, Draw::moderate}}, [](Inputs in) { return sum(in[0]); }, tolerance);
+    if (is_floating(dtype)) continue;
+    expect_same("Sum", {{dtype, long_shape(), Lie::dense, Draw::any}}, [](Inputs in) { return sum(in[0]); });
+  }
+  for (const std::int64_t axis : {0, 1}) {
+    const Function function = [&](Inputs in) { return sum(in[0], {axis}); };
+    for (const Shape& shape : {Shape{1025, 1027}, Shape{70'000, 5}, Shape{5, 70'000}})
+      expect_same("Sum", {{DType::f32, shape, Lie::dense, Draw::moderate}}, function,
+                  {.steps = 2.0 * longest_chain, .magnitude = function});
+  }
+}
+
+TEST_F(Sums, AreTheSameOnEveryRun) {
+  const Tensor x = uniform({(1 << 20) + 3}, {.key = 5, .low = -1, .high = 1});
+  const float first = item<float>(sum(x));
+  for (int i = 0; i < 50; ++i) ASSERT_EQ(item<float>(sum(x)), first);
+}
+
+using Products = AgainstCpu;
+
+namespace {
+
+Tensor product(Inputs in) { return matmul(in[0], in[1]); }
+
+Tolerance bound(std::int64_t k) { return {.steps = 2.0 * static_cast<double>(k), .magnitude = product}; }
+
+Draw draw_for(DType dtype) { return is_floating(dtype) ? Draw::moderate : Draw::any; }
+
+}  // namespace
+
+TEST_F(Products, OfMatricesInEveryLieStayWithinTheBound) {
+  const struct {
+    std::int64_t m, k, n;
+  } sizes[] = {{1, 1, 1}, {3, 4, 5}, {17, 33, 65}, {1, 300, 7}, {129, 1, 130}, {0, 4, 5}, {4, 0, 5}, {5, 4, 0}};
+  for (const DType dtype : all_dtypes) {
+    for (const auto& [m, k, n] : sizes) {
+      for (const Lie a : all_lies) {
+        for (const Lie b : all_lies)
+          expect_same("MatMul", {{dtype, {m, k}, a, draw_for(dtype)}, {dtype, {k, n}, b, draw_for(dtype)}}, product, bound(k));
+      }
+    }
+  }
+}
+
+TEST_F(Products, OfLargerMatricesStayWithinTheBound) {
+  const struct {
+    std::int64_t m, k, n;
+  } sizes[] = {{128, 128, 128}, {257, 255, 129}, {512, 1024, 300}, {33, 4099, 65}, {1000, 17, 1}};
+  for (const DType dtype : {DType::i32, DType::f16, DType::bf16, DType::f32, DType::f64}) {
+    for (const auto& [m, k, n] : sizes) {
+      for (const Lie a : {Lie::dense, Lie::transposed, Lie::shifted}) {
+        for (const Lie b : {Lie::dense, Lie::transposed, Lie::stepped})
+          expect_same("MatMul", {{dtype, {m, k}, a, draw_for(dtype)}, {dtype, {k, n}, b, draw_for(dtype)}}, product, bound(k));
+      }
+    }
+  }
+}
+
+TEST_F(Products, OfBatchesAndVectorsStayWithinTheBound) {
+  const struct {
+    Shape a, b;
+    std::int64_t k;
+  } table[] = {
+      {{4, 9, 13}, {4, 13, 6}, 13},
+      {{4, 9, 13}, {13, 6}, 13},
+      {{9, 13}, {4, 13, 6}, 13},
+      {{2, 1, 9, 13}, {3, 13, 6}, 13},
+      {{1, 9, 13}, {5, 13, 6}, 13},
+      {{0, 9, 13}, {0, 13, 6}, 13},
+      {{3, 2, 40, 64}, {2, 64, 50}, 64},
+      {{13}, {13, 6}, 13},
+      {{9, 13}, {13}, 13},
+      {{13}, {13}, 13},
+      {{4, 9, 13}, {13}, 13},
+      {{70, 1, 8}, {70, 8, 1}, 8},
+  };
+  for (const DType dtype : {DType::i8, DType::i64, DType::f16, DType::bf16, DType::f32, DType::f64}) {
+    for (const auto& [a, b, k] : table) {
+      for (const Lie left : {Lie::dense, Lie::stepped, Lie::backwards, Lie::expanded}) {
+        for (const Lie right : {Lie::dense, Lie::shifted, Lie::expanded})
+          expect_same("MatMul", {{dtype, a, left, draw_for(dtype)}, {dtype, b, right, draw_for(dtype)}}, product, bound(k));
+      }
+      // Both matrices of every pair seen the other way round.
+      if (a.size() != b.size() || a.size() < 3) continue;
+      const auto last = static_cast<std::int64_t>(a.size()) - 1;
+      Dims turned;
+      for (std::int64_t i = 0; i + 1 < last; ++i) turned.push_back(i);
+      turned.push_back(last);
+      turned.push_back(last - 1);
+      const Function function = [&](Inputs in) { return matmul(transpose(in[1], turned), transpose(in[0], turned)); };
+      expect_same("MatMul", {{dtype, a, Lie::dense, draw_for(dtype)}, {dtype, b, Lie::dense, draw_for(dtype)}}, function,
+                  {.steps = 2.0 * static_cast<double>(k), .magnitude = function});
+    }
+  }
+}
+
+namespace {
+
+// A number whose last bits tf32 (10 bits of fraction) does not keep: it would be rounded to 1. Sixteen of them add up exactly in
+// f32, in any order.
+constexpr float fine = 1.F + 3 * 0x1p-13F;
+constexpr std::int64_t terms = 16;
+
+double worst_relative_error() {
+  const std::int64_t n = 256;
+  const std::vector<float> got = read<float>(matmul(full({n, terms}, fine, DType::f32), ones({terms, n})));
+  double worst = 0;
+  for (const float value : got) worst = std::max(worst, std::abs(value / (static_cast<double>(terms) * fine) - 1));
+  return worst;
+}
+
+}  // namespace
+
+TEST_F(Products, OfF32AreF32AllTheWayUnlessTf32IsAllowed) {
+  const double tolerance = 2.0 * terms * own_rounding(DType::f32);
+  const double in_tf32 = 1 - 1 / static_cast<double>(fine);
+  ASSERT_GT(in_tf32, 100 * tolerance) << "the check could not tell";
+  EXPECT_FALSE(allows_tf32());
+  EXPECT_LE(worst_relative_error(), tolerance);
+  EXPECT_EQ(worst_relative_error(), 0) << "every partial sum is exact";
+  set_allow_tf32(true);
+  EXPECT_GT(worst_relative_error(), 100 * tolerance) << "tf32 was allowed and not used";
+  set_allow_tf32(false);
+  EXPECT_EQ(worst_relative_error(), 0) << "the choice made for tf32 was kept";
+}
+
+using Picking = AgainstCpu;
+
+TEST_F(Picking, CountsAndFindsWhatIsNotZero) {
+  std::vector<Shape> shapes = small_shapes();
+  shapes.push_back(long_shape());
+  shapes.push_back({31, 33, 65});
+  for (const DType dtype : all_dtypes) {
+    for (const Shape& shape : shapes) {
+      for (const Lie lie : lies_for(shape)) {
+        if (shape == long_shape() && lie == Lie::shifted) continue;
+        expect_same("CountNonzero", {{dtype, shape, lie, Draw::sparse}}, [](Inputs in) { return count_nonzero(in[0]); });
+        expect_same("NonZero", {{dtype, shape, lie, Draw::sparse}}, [](Inputs in) { return nonzero(in[0]); });
+      }
+    }
+    expect_same("NonZero", {}, [&](Inputs) { return nonzero(zeros({5000}, dtype)); });
+    expect_same("NonZero", {}, [&](Inputs) { return nonzero(ones({70, 70}, dtype)); });
+  }
+}
+
+TEST_F(Picking, TakesAlongEveryAxis) {
+  const std::uint64_t seed = fresh_seed();
+  const auto indices = [&](const Shape& shape, DType dtype, std::int64_t size) {
+    const auto most = static_cast<double>(size);
+    return uniform(shape, {.key = seed, .low = -most, .high = most, .dtype = dtype});
+  };
+  for (const DType dtype : all_dtypes) {
+    for (const Shape& shape : {Shape{7}, Shape{3, 5, 7}, Shape{17, 129}, Shape{3, 9001}, Shape{40, 6, 100}}) {
+      for (const Lie lie : lies_for(shape)) {
+        for (std::int64_t axis = 0; axis < static_cast<std::int64_t>(shape.size()); ++axis) {
+          for (const DType index : {DType::i32, DType::i64}) {
+            for (const Shape& picked : {Shape{}, Shape{0}, Shape{5}, Shape{2, 3}, Shape{600}}) {
+              expect_same("GatherV2", {{dtype, shape, lie}}, [&](Inputs in) {
+                return take(in[0], indices(picked, index, shape[static_cast<std::size_t>(axis)]), axis);
+              });
+            }
+          }
+        }
+      }
+    }
+    expect_same("GatherV2", {{dtype, {0, 4}}}, [&](Inputs in) { return take(in[0], indices({3}, DType::i32, 4), 1); });
+    expect_same("GatherV2", {{dtype, long_shape()}},
+                [&](Inputs in) { return take(in[0], indices({100'000}, DType::i64, 4000)); });
+  }
+}
+
+TEST_F(Picking, TakesAtIndicesInEveryLie) {
+  for (const Lie lie : all_lies) {
+    expect_same("GatherV2", {{DType::f32, {9, 33}}, {DType::i32, {6, 10}, lie, Draw::moderate}},
+                [](Inputs in) { return take(in[0], in[1]); });
+    expect_same("GatherV2", {{DType::bf16, {9, 33}}, {DType::i64, {6, 10}, lie, Draw::moderate}},
+                [](Inputs in) { return take(in[0], in[1], 1); });
+  }
+}
+
+}  // namespace tutti::testing_cuda
