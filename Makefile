@@ -6,7 +6,7 @@ export CMAKE_BUILD_PARALLEL_LEVEL := $(JOBS)
 export CTEST_PARALLEL_LEVEL := $(JOBS)
 export JOBS
 
-.PHONY: help run test sanitize asan tsan bench lint format fuzz clean
+.PHONY: help run test sanitize asan tsan bench gpu-bundle lint format fuzz clean
 .NOTPARALLEL:
 
 help:
@@ -14,6 +14,7 @@ help:
 	@echo "make test      build and run everything that checks the code: tests, lint, fuzzers"
 	@echo "make sanitize  the tests under the address, undefined-behaviour and thread sanitizers"
 	@echo "make bench     the benchmarks, side by side with libtorch"
+	@echo "make gpu-bundle  a folder to take to a machine with a GPU: ./run there does the tests and benchmarks"
 	@echo "make lint      formatting and clang-tidy"
 	@echo "make format    reformat every source file"
 	@echo "make fuzz      run each fuzzer for FUZZ_SECONDS ($(FUZZ_SECONDS))"
@@ -52,6 +53,12 @@ bench:
 	cmake --build --preset bench
 	benchmarks/run build/bench
 
+gpu-bundle:
+	@scripts/install-packages test
+	cmake --preset cuda
+	cmake --build --preset cuda
+	scripts/gpu-bundle build/cuda build/gpu-bundle
+
 lint:
 	@scripts/install-packages test
 	@[ -f build/release/compile_commands.json ] || cmake --preset release -DTUTTI_TESTS=ON
@@ -59,7 +66,7 @@ lint:
 
 format:
 	@scripts/install-packages test
-	find $(wildcard src tests fuzz examples benchmarks) -name '*.cc' -o -name '*.h' | xargs clang-format-16 -i
+	find $(wildcard src tests fuzz examples benchmarks) -name '*.cc' -o -name '*.h' -o -name '*.cu' -o -name '*.cuh' | xargs clang-format-16 -i
 
 fuzz:
 	@scripts/install-packages test

@@ -16,6 +16,13 @@ void stepped(std::uint64_t seed) {
   simulate_gpus(2, {.memory_bytes = MiB(256), .driver = SimulationDriver::stepped, .seed = seed});
 }
 
+// Copies with the host go through pinned memory, as on a real GPU.
+void staged(std::uint64_t) { simulate_gpus(2, {.memory_bytes = MiB(256), .pinned_copies = true}); }
+
+void staged_and_stepped(std::uint64_t seed) {
+  simulate_gpus(2, {.memory_bytes = MiB(256), .driver = SimulationDriver::stepped, .seed = seed, .pinned_copies = true});
+}
+
 // One GPU as two devices, so that one is enough for copies and edges between devices.
 void two_on_a_gpu(std::uint64_t) {
   simulate_gpus(0);
@@ -40,6 +47,9 @@ std::vector<BackendCase> backends() {
       {"sim_stepped_2", "GPU", "sim", stepped, 2},
       {"sim_stepped_3", "GPU", "sim", stepped, 3},
       {"sim_stepped_4", "GPU", "sim", stepped, 4},
+      {"sim_staged", "GPU", "sim", staged},
+      {"sim_staged_stepped_5", "GPU", "sim", staged_and_stepped, 5},
+      {"sim_staged_stepped_6", "GPU", "sim", staged_and_stepped, 6},
       {"cuda", "GPU", "cuda", two_on_a_gpu},
   };
 }

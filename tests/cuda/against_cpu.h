@@ -46,15 +46,15 @@ using Function = std::function<Tensor(Inputs)>;
 // |---------------------------------|----------------------------------|-------------------------------------------------------|
 // | integers, bool, copies, casts,  | none; any NaN is any other       | each result is one exact or one correctly rounded     |
 // | draws, add, mul, relu, where    |                                  | operation, the same on both                           |
+// | add_n                           | none; any NaN is any other       | the same additions in the same order; halves in f32,  |
+// |                                 |                                  | rounded once at the end                               |
 // | exp, f32 and f64                | 3 ulp                            | 2 ulp on the CPU without a fused multiply-add, 1 here |
 // | exp, f16 and bf16               | 1 ulp                            | computed in f32: the roundings of two numbers that    |
 // |                                 |                                  | close are neighbours at most                          |
-// | add_n of n                      | 2 (n - 1) u sum|x|               | n - 1 additions on each side, each off by u of a      |
-// |                                 |                                  | partial sum, which is at most sum|x|                  |
 // | sum of n                        | 2 min(n, 300) u sum|x|           | no chain is longer than 256, chains are joined in     |
 // |                                 |                                  | pairs: 300 covers the joints of any length            |
 // | matmul over k                   | 2 k u sum|a||b|                  | k products and k - 1 additions, fused or not          |
-// | the last three, f16 and bf16    | the same with f32's u, and       | added up in f32 and rounded once at the end, on each  |
+// | the last two, f16 and bf16      | the same with f32's u, and       | added up in f32 and rounded once at the end, on each  |
 // |                                 | 2 u |result| with their own      | side                                                  |
 struct Tolerance {
   double ulps = 0;

@@ -115,22 +115,22 @@ TEST_F(ElementWise, WhereChoosesBitForBit) {
   }
 }
 
+// Bit for bit, since both add in the order of the inputs: a second rounding of a half would show.
 TEST_F(ElementWise, AddNRoundsHalfPrecisionOnceHoweverManyThereAre) {
   const Function all = [](Inputs in) { return add_n(in); };
   for (const DType dtype : all_dtypes) {
-    for (const int n : {1, 2, 3, 8, 9, 20, 64, 65, 130}) {
+    for (const int n : {1, 2, 3, 8, 9, 16, 17, 64, 65, 130}) {
       for (const Shape& shape : {Shape{}, Shape{0, 3}, Shape{1}, Shape{17, 129}}) {
         for (const Lie lie : lies_for(shape)) {
           if (n > 20 && lie != Lie::dense && lie != Lie::stepped) continue;
           // The first lies as the others do not, so that one of them is enough to leave the path for dense ones.
           std::vector<Input> inputs(static_cast<std::size_t>(n), Input{dtype, shape, Lie::dense, Draw::moderate});
           inputs[0].lie = lie;
-          expect_same("AddN", inputs, all, {.steps = 2.0 * (n - 1), .magnitude = all});
+          expect_same("AddN", inputs, all);
         }
       }
     }
-    expect_same("AddN", std::vector<Input>(5, Input{dtype, long_shape(), Lie::dense, Draw::moderate}), all,
-                {.steps = 8.0, .magnitude = all});
+    expect_same("AddN", std::vector<Input>(5, Input{dtype, long_shape(), Lie::dense, Draw::moderate}), all);
   }
 }
 

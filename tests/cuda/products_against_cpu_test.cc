@@ -198,7 +198,7 @@ TEST_F(Picking, TakesAlongEveryAxis) {
       for (const Lie lie : lies_for(shape)) {
         for (std::int64_t axis = 0; axis < static_cast<std::int64_t>(shape.size()); ++axis) {
           for (const DType index : {DType::i32, DType::i64}) {
-            for (const Shape& picked : {Shape{}, Shape{0}, Shape{5}, Shape{2, 3}, Shape{600}}) {
+            for (const Shape& picked : {Shape{}, Shape{0}, Shape{5}, Shape{2, 3}, Shape{70}}) {
               expect_same("GatherV2", {{dtype, shape, lie}}, [&](Inputs in) {
                 return take(in[0], indices(picked, index, shape[static_cast<std::size_t>(axis)]), axis);
               });

@@ -152,6 +152,32 @@ TEST(Cast, RoundsSaturatesAndWrapsBetweenEveryTwoDtypes) {
   for (std::uint64_t seed = 1; seed <= 12 && !HasFailure(); ++seed) check_casts(seed);
 }
 
+// Rounding adds to the bits: a NaN whose bits are nearly all set must not become another number.
+TEST(Cast, EveryHalfThatIsNotANumberStaysOne) {
+  Random random(3);
+  Threads threads(2);
+  for (const DType from : {DType::f16, DType::bf16}) {
+    Array in(from, {65536}, Lie::dense, random);
+    for (std::int64_t i = 0; i < in.count(); ++i) {
+      const auto bits = static_cast<std::uint16_t>(i);
+      std::memcpy(in.operand().data + i * 2, &bits, sizeof bits);
+    }
+    for (const DType to : {DType::f16, DType::bf16, DType::f32, DType::f64}) {
+      if (from == to) continue;
+      const Array out(to, {65536}, Lie::dense, random);
+      run_kernel(kernels::cast, threads, {&in}, out);
+      visit_dtype(from, [&]<class From>(From) {
+        visit_dtype(to, [&]<class To>(To) {
+          for (std::int64_t i = 0; i < in.count(); ++i) {
+            ASSERT_EQ(std::isnan(exactly(out.get<To>(i))), std::isnan(exactly(in.get<From>(i))))
+                << to_string(from) << " with the bits " << i << " became " << printable(out.get<To>(i));
+          }
+        });
+      });
+    }
+  }
+}
+
 TEST(Copy, FillsAnyLayoutFromOneElement) {
   Random random(2);
   Threads threads(2);

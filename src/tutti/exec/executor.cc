@@ -91,8 +91,8 @@ Ref<Buffer> reusable_memory(const OpCall& call, const OutputSpec& spec, bool in_
     if (!input.is_given_away || call.op.access_of(at) != Access::consume) continue;
     const TensorImpl& tensor = *input.tensor;
     const bool fits = tensor.is_unique() && tensor.buffer()->is_unique() && !tensor.buffer()->is_lent() &&
-                      size_of(tensor.dtype()) == size_of(spec.dtype) &&
-                      tensor.shape() == spec.shape && tensor.offset() == 0 && tensor.strides() == dense_strides(spec.shape);
+                      size_of(tensor.dtype()) == size_of(spec.dtype) && tensor.shape() == spec.shape && tensor.offset() == 0 &&
+                      tensor.strides() == dense_strides(spec.shape);
     if (fits && (!in_caller || tensor.buffer()->is_idle())) return tensor.buffer();
   }
   return nullptr;

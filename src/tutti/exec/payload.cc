@@ -121,7 +121,7 @@ class Cells {
   [[nodiscard]] FailureCell* cell(std::size_t i) const noexcept {
     if (operands_ != nullptr) return operands_[i].failure;
     FailureCell* out = nullptr;
-    std::memcpy(&out, packed_ + i * sizeof out, sizeof out);
+    std::memcpy(&out, packed_ + i * sizeof(FailureCell*), sizeof(FailureCell*));
     return out;
   }
   const Operand* operands_ = nullptr;

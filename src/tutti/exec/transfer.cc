@@ -71,7 +71,8 @@ class StagedCopy {
     if (!(from.shape() == to.shape()) || !to.is_contiguous()) {
       // Spread out where it arrives.
       LogicalDevice& there = runtime(site_).of(to.impl().buffer()->device());
-      const Tensor dense = make_dense(there.memory().allocate(bytes, stream_for(there, false), site_), from.dtype(), from.shape());
+      const Tensor dense =
+          make_dense(there.memory().allocate(bytes, stream_for(there, false), site_), from.dtype(), from.shape());
       run(from, dense);
       return launch_copy(dense, to, there, false, false, site_);
     }
@@ -225,9 +226,9 @@ Tensor upload(const char* op, DType dtype, const Shape& shape, const void* bytes
   const std::size_t size = checked_bytes(dtype, shape, site);
   LogicalDevice& on = place_op(instance, row.name.c_str(), row.mask.load(std::memory_order_acquire), nullptr, site);
   if (on.staging() != nullptr && size > chunk_bytes) {
-    const Tensor lent =
-        make_dense(ExternalBuffer::wrap(static_cast<std::byte*>(const_cast<void*>(bytes)), size, instance.cpu().device(), {}, site),
-                   dtype, shape);
+    const Tensor lent = make_dense(
+        ExternalBuffer::wrap(static_cast<std::byte*>(const_cast<void*>(bytes)), size, instance.cpu().device(), {}, site), dtype,
+        shape);
     Tensor out = make_dense(on.memory().allocate(size, current_stream(on).id(), site), dtype, shape);
     move(lent, out, on, false, HostPart::in_caller, site);
     return out;

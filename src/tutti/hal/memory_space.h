@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <string>
 
+#include "tutti/hal/failure.h"
+
 namespace tutti {
 
 class MemorySpace {
@@ -38,6 +40,8 @@ class MemorySpace {
 
   // Added to an address of this space it gives the address a kernel of this device uses. Zero where they are the same.
   [[nodiscard]] virtual std::ptrdiff_t kernel_offset() const noexcept = 0;
+  // Why nothing can be mapped any more: the device is lost. Null while it is not.
+  [[nodiscard]] virtual FailureRef loss() const { return nullptr; }
   // True where the host may touch the addresses themselves.
   [[nodiscard]] virtual bool is_host_visible() const noexcept = 0;
 };

@@ -138,6 +138,7 @@ MemoryInfo DeviceMemory::State::info_locked() {
 }
 
 void DeviceMemory::State::refuse(std::size_t bytes, Site site) {
+  if (const FailureRef loss = space.loss()) loss->raise();
   OutOfMemoryFacts facts{.device = device.name(), .request = bytes, .info = {}, .refusal = {}, .owners = {}};
   {
     const std::lock_guard lock(mutex);
@@ -148,8 +149,7 @@ void DeviceMemory::State::refuse(std::size_t bytes, Site site) {
   throw OutOfMemory(out_of_memory_text(facts), site);
 }
 
-DeviceMemory::DeviceMemory(Device& device, const DeviceMemoryOptions& options)
-    : DeviceMemory(device, device.memory(), options) {}
+DeviceMemory::DeviceMemory(Device& device, const DeviceMemoryOptions& options) : DeviceMemory(device, device.memory(), options) {}
 
 DeviceMemory::DeviceMemory(Device& device, MemorySpace& space, const DeviceMemoryOptions& options)
     : state_(std::make_unique<State>(device, space, options)) {

@@ -55,7 +55,8 @@ std::size_t GrowthResource::step() const noexcept {
   const std::size_t capacity = space_.capacity();
   const std::size_t left = capacity > mapped_ ? capacity - mapped_ : 0;
   // Nearly all: the driver and other programs need some.
-  const std::size_t step = growth_ ? std::clamp<std::size_t>(mapped_, first_step, space_.largest_step()) : capacity - capacity / 32;
+  const std::size_t step =
+      growth_ ? std::clamp<std::size_t>(mapped_, first_step, space_.largest_step()) : capacity - capacity / 32;
   return std::min(step, left);
 }
 

@@ -26,7 +26,9 @@ void pass(const MarkPayload& payload, DeviceStream& stream) noexcept {
 }
 
 constexpr WorkKind mark_kind{
-    [](const void* source, void* payload, bool) { *static_cast<MarkPayload*>(payload) = *static_cast<const MarkPayload*>(source); },
+    [](const void* source, void* payload, bool) {
+      *static_cast<MarkPayload*>(payload) = *static_cast<const MarkPayload*>(source);
+    },
     [](void* payload, RunContext& context) noexcept -> FailureRef {
       auto* mine = static_cast<MarkPayload*>(payload);
       pass(*mine, context.stream);
@@ -113,8 +115,7 @@ std::chrono::nanoseconds Event::elapsed(const Event& from, const Event& to, Site
     if (!event->is_timed_) throw InvalidArgument("Event::elapsed needs events made with {.timing = true}", site);
     if (!event->mark_) throw InvalidArgument("Event::elapsed needs events that were recorded", site);
     if (!event->is_done()) throw InvalidState("Event::elapsed needs events that are done; sync() the later one first", site);
-    if (!event->mark_->has_passed())
-      throw InvalidState("Event::elapsed met an event whose stream was cancelled", site);
+    if (!event->mark_->has_passed()) throw InvalidState("Event::elapsed met an event whose stream was cancelled", site);
   }
   return std::chrono::nanoseconds(to.mark_->since(*from.mark_));
 }

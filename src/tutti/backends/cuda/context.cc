@@ -59,6 +59,9 @@ void Context::make(Site site) {
                           "; is it in use by another program, or full?"),
                      site);
   }
+  // The runtime behind the kernels does its own part now, not at some first call outside the door.
+  if (const cudaError_t result = cudaInitDevice(properties_.ordinal, 0, 0); result != cudaSuccess)
+    throw DeviceLost(text("GPU ", properties_.ordinal, " cannot be used: ", cudaGetErrorString(result)), site);
   // What other programs take at the same moment is counted in; there is no figure per process everywhere.
   const std::uint64_t after = used_bytes(bus_id_.c_str()).value_or(before);
   own_bytes_.store(after > before ? after - before : 0, std::memory_order_relaxed);

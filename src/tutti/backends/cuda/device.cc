@@ -34,10 +34,14 @@ std::unique_ptr<DeviceStream> CudaDevice::add_stream(const StreamOptions& option
 std::unique_ptr<DeviceStream> CudaDevice::make_stream(const StreamOptions& options) { return add_stream(options, nullptr); }
 
 std::unique_ptr<DeviceStream> CudaDevice::adopt_stream(void* native, const StreamOptions& options, Site site) {
-  // The null stream waits for every blocking stream of the process: its progress cannot be told apart from theirs.
-  if (native == nullptr)
-    throw InvalidArgument("the null stream (the legacy default stream) cannot be wrapped; pass a stream made with cudaStreamCreate",
+  // A stream per thread is another one for the launcher's thread.
+  if (native == static_cast<void*>(cudaStreamPerThread))
+    throw InvalidArgument("cudaStreamPerThread cannot be wrapped: it is another stream for every thread; pass one of your own",
                           site);
+  // Null is how a missing stream looks.
+  if (native == nullptr)
+    throw InvalidArgument(
+        "the null stream (the legacy default stream) cannot be wrapped; pass a stream made with cudaStreamCreate", site);
   return add_stream(options, static_cast<cudaStream_t>(native));
 }
 

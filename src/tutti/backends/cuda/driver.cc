@@ -21,9 +21,9 @@ struct Found {
     }
 #define TUTTI_SYMBOL_TEXT(symbol) #symbol
 #define TUTTI_SYMBOL(name) TUTTI_SYMBOL_TEXT(name)
-#define TUTTI_FIND(name)                                                                               \
-  functions.name = reinterpret_cast<decltype(functions.name)>(::dlsym(library, TUTTI_SYMBOL(name)));   \
-  if (functions.name == nullptr && why_absent.empty())                                                 \
+#define TUTTI_FIND(name)                                                                             \
+  functions.name = reinterpret_cast<decltype(functions.name)>(::dlsym(library, TUTTI_SYMBOL(name))); \
+  if (functions.name == nullptr && why_absent.empty())                                               \
     why_absent = "the NVIDIA driver is too old: it has no " TUTTI_SYMBOL(name) "; CUDA 13 needs driver 580 or later";
     TUTTI_DRIVER_FUNCTIONS(TUTTI_FIND)
 #undef TUTTI_FIND
@@ -63,6 +63,9 @@ std::string Driver::describe(CUresult result) const {
 
 const Driver* find_driver() { return found().is_there ? &found().functions : nullptr; }
 const std::string& why_absent() { return found().why_absent; }
-const Driver& driver() noexcept { return found().functions; }
+const Driver& driver() noexcept {
+  static const Driver& functions = found().functions;
+  return functions;
+}
 
 }  // namespace tutti::cuda

@@ -8,43 +8,18 @@
 namespace tutti::cuda {
 
 // The names are macros for the current version of each function; both the type and the symbol follow them.
-#define TUTTI_DRIVER_FUNCTIONS(each) \
-  each(cuInit)                       \
-  each(cuDriverGetVersion)           \
-  each(cuGetErrorName)               \
-  each(cuGetErrorString)             \
-  each(cuDeviceGetCount)             \
-  each(cuDeviceGet)                  \
-  each(cuDeviceGetName)              \
-  each(cuDeviceGetAttribute)         \
-  each(cuDeviceTotalMem)             \
-  each(cuDeviceGetPCIBusId)          \
-  each(cuDeviceGetUuid)              \
-  each(cuDevicePrimaryCtxRetain)     \
-  each(cuCtxGetCurrent)              \
-  each(cuCtxSetCurrent)              \
-  each(cuMemAddressReserve)          \
-  each(cuMemCreate)                  \
-  each(cuMemRelease)                 \
-  each(cuMemMap)                     \
-  each(cuMemUnmap)                   \
-  each(cuMemSetAccess)               \
-  each(cuMemGetAllocationGranularity) \
-  each(cuMemAlloc)                   \
-  each(cuMemFree)                    \
-  each(cuMemHostAlloc)               \
-  each(cuPointerGetAttribute)        \
-  each(cuStreamCreateWithPriority)   \
-  each(cuStreamQuery)                \
-  each(cuStreamWaitEvent)            \
-  each(cuStreamWriteValue64)         \
-  each(cuEventCreate)                \
-  each(cuEventDestroy)               \
-  each(cuEventRecord)                \
-  each(cuEventElapsedTime)
+#define TUTTI_DRIVER_FUNCTIONS(each)                                                                                             \
+  each(cuInit) each(cuDriverGetVersion) each(cuGetErrorName) each(cuGetErrorString) each(cuDeviceGetCount) each(cuDeviceGet)     \
+      each(cuDeviceGetName) each(cuDeviceGetAttribute) each(cuDeviceTotalMem) each(cuDeviceGetPCIBusId) each(cuDeviceGetUuid)    \
+          each(cuDevicePrimaryCtxRetain) each(cuCtxGetCurrent) each(cuCtxSetCurrent) each(cuMemAddressReserve) each(cuMemCreate) \
+              each(cuMemRelease) each(cuMemMap) each(cuMemUnmap) each(cuMemSetAccess) each(cuMemGetAllocationGranularity)        \
+                  each(cuMemAlloc) each(cuMemFree) each(cuMemHostAlloc) each(cuPointerGetAttribute)                              \
+                      each(cuStreamCreateWithPriority) each(cuStreamQuery) each(cuStreamWaitEvent) each(cuStreamWriteValue64)    \
+                          each(cuLaunchKernel) each(cuEventCreate) each(cuEventDestroy) each(cuEventRecord) each(cuEventQuery)   \
+                              each(cuEventElapsedTime)
 
 struct Driver {
-#define TUTTI_DECLARE(name) decltype(&::name) name = nullptr;
+#define TUTTI_DECLARE(name) decltype(&::name) name = nullptr;  // NOLINT(bugprone-macro-parentheses): a name being declared
   TUTTI_DRIVER_FUNCTIONS(TUTTI_DECLARE)
 #undef TUTTI_DECLARE
 

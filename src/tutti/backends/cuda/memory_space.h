@@ -20,6 +20,7 @@ class CudaMemorySpace final : public MemorySpace {
   void unmap(std::size_t offset, std::size_t bytes) noexcept override;
   [[nodiscard]] Part releasable(std::size_t offset, std::size_t bytes) const noexcept override;
   [[nodiscard]] std::ptrdiff_t kernel_offset() const noexcept override { return 0; }
+  [[nodiscard]] FailureRef loss() const override { return context_.loss(); }
   [[nodiscard]] bool is_host_visible() const noexcept override { return false; }
 
  private:

@@ -26,7 +26,7 @@ class Pause {
   }
 
  private:
-  static constexpr Nanoseconds spinning = 200'000;   // a sleep costs the host about 60 us
+  static constexpr Nanoseconds spinning = 200'000;  // a sleep costs the host about 60 us
   static constexpr Nanoseconds longest = 1'000'000;
   static constexpr Nanoseconds share = 16;
   Nanoseconds begin_ = now();

@@ -22,6 +22,7 @@ class PinnedSpace final : public MemorySpace {
   void unmap(std::size_t offset, std::size_t bytes) noexcept override;
   [[nodiscard]] Part releasable(std::size_t offset, std::size_t bytes) const noexcept override;
   [[nodiscard]] std::ptrdiff_t kernel_offset() const noexcept override { return 0; }
+  [[nodiscard]] FailureRef loss() const override { return context_.loss(); }
   [[nodiscard]] bool is_host_visible() const noexcept override { return true; }
 
   [[nodiscard]] bool contains(const void* address) const noexcept { return address >= base() && address < base() + range(); }

@@ -15,7 +15,7 @@
 #include "tutti/base/text.h"
 #include "tutti/hal/device.h"
 #include "tutti/hal/door.h"
-#include "tutti/hal/lifecycle.h"
+#include "tutti/journal/journal.h"
 
 namespace tutti {
 
@@ -100,8 +100,11 @@ void CudaStream::open(Site site) {
 }
 
 void* CudaStream::native() {
-  const std::lock_guard lock(issue_mutex_);
-  open(Site{});
+  // A kernel may ask, while its launch holds the lock.
+  if (!is_open_.load(std::memory_order_acquire)) {
+    const std::lock_guard lock(issue_lock_);
+    open(Site{});
+  }
   return stream_;
 }
 
@@ -119,7 +122,7 @@ TimelinePoint CudaStream::submit(const Work& work, std::span<const TimelinePoint
   bool is_deferred = false;
   bool is_suspect = false;
   {
-    const std::lock_guard lock(issue_mutex_);
+    const std::lock_guard lock(issue_lock_);
     if (!context_.is_lost()) open(work.site);
     TimelinePoint blocker;
     // Behind work that is deferred already, it is the launcher's.
@@ -184,7 +187,21 @@ FailureRef CudaStream::launch_now(WorkRing::Slot& work, std::uint64_t value, con
       check(driver().cuStreamWaitEvent(stream_, event, CU_EVENT_WAIT_DEFAULT), "wait", work.site);
     }
     RunContext context{*this, serial_, {id(), value}, nullptr};
-    return source != nullptr ? work.kind->issue_source(source, context) : work.kind->issue(work.payload.data(), context);
+    const bool traced = journal::is_recording();
+    Run run;
+    if (traced) [[unlikely]] {
+      run = {make_time_mark(), make_time_mark()};
+      run.begin->pass(*this);
+    }
+    FailureRef failure =
+        source != nullptr ? work.kind->issue_source(source, context) : work.kind->issue(work.payload.data(), context);
+    if (traced) [[unlikely]] {
+      run.end->pass(*this);
+      const std::lock_guard lock(complaints_mutex_);
+      runs_.emplace(value, std::move(run));
+      has_runs_.store(true, std::memory_order_release);
+    }
+    return failure;
   } catch (...) {
     return failure_from(std::current_exception(), work.is_copy ? FailureKind::copy : FailureKind::kernel, work.name,
                         device().name(), work.site);
@@ -241,8 +258,30 @@ void CudaStream::settle_up_to(std::uint64_t value) noexcept {
   own_timeline().advance(settled_);
 }
 
+void CudaStream::record_run(std::uint64_t value, const WorkRing::Slot& work) noexcept {
+  Run run;
+  {
+    const std::lock_guard lock(complaints_mutex_);
+    auto found = runs_.extract(value);
+    has_runs_.store(!runs_.empty(), std::memory_order_release);
+    if (!found) return;
+    run = std::move(found.mapped());
+  }
+  if (!run.begin->has_passed() || !run.end->has_passed() || context_.is_lost()) return;
+  const Nanoseconds begin = run.begin->time();
+  journal::record({.kind = journal::EventKind::run,
+                   .stream = id(),
+                   .name = work.name,
+                   .site = work.site,
+                   .begin = begin,
+                   .end = begin + run.end->since(*run.begin),
+                   .value = value});
+}
+
 void CudaStream::settle(std::uint64_t value) noexcept {
   WorkRing::Slot& work = ring_.at(value);
+  if (has_runs_.load(std::memory_order_acquire)) [[unlikely]]
+    record_run(value, work);
   work.forget_after();
   FailureRef own;
   if (has_complaints_.load(std::memory_order_acquire)) [[unlikely]]
@@ -251,8 +290,7 @@ void CudaStream::settle(std::uint64_t value) noexcept {
   if (const cuda::DescribeTrap describe = traps_.empty() ? nullptr : std::exchange(traps_[slot], nullptr)) {
     const cuda::Trap& trap = shared_->traps[slot];
     if (trap.code != 0) {
-      own = std::make_shared<const Failure>(
-          Failure{FailureKind::kernel, describe(trap), work.name, device().name(), work.site});
+      own = std::make_shared<const Failure>(Failure{FailureKind::kernel, describe(trap), work.name, device().name(), work.site});
     }
   }
   if ((!own || own->kind != FailureKind::cancelled) && context_.is_lost() &&
@@ -267,15 +305,23 @@ void CudaStream::settle(std::uint64_t value) noexcept {
 }
 
 void CudaStream::expect(std::uint64_t value) noexcept {
-  if (asked_.load(std::memory_order_acquire) >= value || context_.is_lost()) return;
-  const std::lock_guard lock(issue_mutex_);
+  constexpr std::uint64_t questions_between_checks = 256;
+  if (context_.is_lost()) return;
+  if (asked_.load(std::memory_order_acquire) >= value) {
+    // Someone asks again and again and never waits: he too is to learn of a loss.
+    if (questions_.fetch_add(1, std::memory_order_relaxed) % questions_between_checks == questions_between_checks - 1)
+      check_health();
+    return;
+  }
+  const std::lock_guard lock(issue_lock_);
   raise_atomic(wanted_, value);
   if (issued() < value || asked_.load(std::memory_order_relaxed) >= value) return;
   try {
     open(Site{});
     show_progress();
   } catch (const std::exception& e) {
-    log(LogLevel::error, text("stream ", index_of(id()), " on ", device().name(), " cannot be asked for its progress: ", e.what()));
+    log(LogLevel::error,
+        text("stream ", index_of(id()), " on ", device().name(), " cannot be asked for its progress: ", e.what()));
   }
 }
 
@@ -303,13 +349,18 @@ bool CudaStream::block_until(std::uint64_t value, Deadline deadline) {
   for (int i = 0; i < looks_at_first && shown() < value; ++i) {
     if (i > looks_without_pause) _mm_pause();
   }
+  constexpr Nanoseconds between_checks = 50'000;
   cuda::Pause pause;
+  Nanoseconds next_check = 0;
   for (;;) {
     look();
     if (own_timeline().completed() >= value) return true;
     if (deadline && Clock::now() >= *deadline) return false;
-    check_health();
-    expect(value);  // it may have been launched only now
+    if (const Nanoseconds passed = pause.elapsed(); passed >= next_check) {
+      check_health();
+      expect(value);  // it may have been launched only now
+      next_check = passed + between_checks;
+    }
     auto rest = pause.next();
     if (deadline) rest = std::min<std::chrono::nanoseconds>(rest, *deadline - Clock::now());
     if (rest.count() > 0) std::this_thread::sleep_for(rest);
@@ -317,7 +368,7 @@ bool CudaStream::block_until(std::uint64_t value, Deadline deadline) {
 }
 
 CudaStream::Launched CudaStream::launch_deferred(bool& any) noexcept {
-  const std::lock_guard lock(issue_mutex_);
+  const std::lock_guard lock(issue_lock_);
   while (issued() < own_timeline().submitted()) {
     const std::uint64_t value = issued() + 1;
     WorkRing::Slot& work = ring_.at(value);
@@ -361,8 +412,10 @@ std::vector<PendingWork> CudaStream::pending() const {
 
 std::vector<PendingWork> CudaStream::unfinished() const {
   std::vector<PendingWork> out;
-  const std::uint64_t last = issued();
-  for (std::uint64_t value = shown() + 1; value <= last; ++value) {
+  const std::uint64_t first = shown() + 1;
+  // With a signal after every op, the first that was not shown is the one that ran.
+  const std::uint64_t last = is_debugging() ? std::min(first, issued()) : issued();
+  for (std::uint64_t value = first; value <= last; ++value) {
     const WorkRing::Slot& work = ring_.at(value);
     out.push_back({work.name, work.site, {id(), value}, work.submitted_at, true});
   }

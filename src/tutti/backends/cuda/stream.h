@@ -61,7 +61,7 @@ class CudaStream final : public DeviceStream, public cuda::Queue {
 
   [[nodiscard]] std::uint64_t issued() const noexcept { return issued_.load(std::memory_order_acquire); }
   void open(Site site);
-  // With issue_mutex_ held:
+  // With issue_lock_ held:
   [[nodiscard]] Ready can_launch(std::span<const TimelinePoint> after, TimelinePoint& blocker) const;
   // False: something is wrong, perhaps with the context.
   bool launch(std::uint64_t value, const void* source) noexcept;
@@ -69,6 +69,7 @@ class CudaStream final : public DeviceStream, public cuda::Queue {
   void show_progress() noexcept;
   void complain(std::uint64_t value, FailureRef failure);
   FailureRef take_complaint(std::uint64_t value);
+  void record_run(std::uint64_t value, const WorkRing::Slot& work) noexcept;
   // With the settling lock of all CUDA streams held: in the order of the stream, what it comes after first.
   void settle_up_to(std::uint64_t value) noexcept;
   void settle(std::uint64_t value) noexcept;
@@ -86,11 +87,12 @@ class CudaStream final : public DeviceStream, public cuda::Queue {
   std::atomic<bool> is_registered_{false};  // with the timeline of what the next deferred work waits for
   std::atomic<std::uint64_t> cancelled_up_to_{0};
 
-  std::mutex issue_mutex_;  // short: held while work is launched
+  ShortLock issue_lock_;  // held while work is launched
   std::atomic<std::uint64_t> issued_{0};
   std::atomic<std::uint64_t> asked_{0};    // the device will show at least this
   std::atomic<std::uint64_t> wanted_{0};   // someone looks for this
   std::atomic<std::uint64_t> watched_{0};  // someone is to be told of this
+  std::atomic<std::uint64_t> questions_{0};
   std::uint64_t traffic_unshown_ = 0;
   std::map<int, CUevent> edge_events_;  // one for each GPU that work here waits for
   Serial serial_;
@@ -99,6 +101,12 @@ class CudaStream final : public DeviceStream, public cuda::Queue {
   std::atomic<bool> has_complaints_{false};
   std::vector<cuda::DescribeTrap> traps_;  // by slot; armed where not null
   std::uint64_t settled_ = 0;              // under the settling lock
+  struct Run {
+    std::shared_ptr<TimeMark> begin;
+    std::shared_ptr<TimeMark> end;
+  };
+  std::map<std::uint64_t, Run> runs_;  // of work launched while the journal records; under complaints_mutex_
+  std::atomic<bool> has_runs_{false};
   WorkRing ring_;
 };
 

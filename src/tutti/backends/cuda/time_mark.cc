@@ -3,6 +3,7 @@
 #include <map>
 
 #include "tutti/backends/cuda/stream.h"
+#include "tutti/hal/door.h"
 #include "tutti/hal/lifecycle.h"
 
 namespace tutti::cuda {
@@ -14,16 +15,21 @@ struct Anchor {
   Nanoseconds host = 0;
 };
 
-// A moment of the device's clock on the host's, once for each GPU.
-Anchor anchor(Context& context, CUstream stream) {
+// A moment of the device's clock on the host's, taken once for each GPU on a stream of its own, so that nothing is before it.
+Anchor anchor(Context& context) {
   static std::mutex& mutex = *new std::mutex;
   static auto& anchors = *new std::map<Context*, Anchor>;
   const std::lock_guard lock(mutex);
   Anchor& mine = anchors[&context];
-  if (mine.event == nullptr && driver().cuEventCreate(&mine.event, CU_EVENT_DEFAULT) == CUDA_SUCCESS) {
-    driver().cuEventRecord(mine.event, stream);
-    mine.host = now();
-  }
+  if (mine.event != nullptr) return mine;
+  const BlockingRegion measuring(SyncReason::module_load, Site{});
+  CUstream stream = nullptr;
+  if (driver().cuStreamCreateWithPriority(&stream, CU_STREAM_NON_BLOCKING, 0) != CUDA_SUCCESS ||
+      driver().cuEventCreate(&mine.event, CU_EVENT_DEFAULT) != CUDA_SUCCESS ||
+      driver().cuEventRecord(mine.event, stream) != CUDA_SUCCESS)
+    return mine;
+  while (driver().cuEventQuery(mine.event) == CUDA_ERROR_NOT_READY) {}
+  mine.host = now();
   return mine;
 }
 
@@ -36,6 +42,7 @@ Nanoseconds between(CUevent from, CUevent to) noexcept {
 }  // namespace
 
 CudaTimeMark::CudaTimeMark(Context& context) : context_(context) {
+  static_cast<void>(anchor(context_));
   if (driver().cuEventCreate(&event_, CU_EVENT_DEFAULT) != CUDA_SUCCESS) event_ = nullptr;
 }
 
@@ -44,14 +51,12 @@ CudaTimeMark::~CudaTimeMark() {
 }
 
 void CudaTimeMark::pass(DeviceStream& stream) noexcept {
-  CUstream queue = queue_of(stream).stream();
-  static_cast<void>(anchor(context_, queue));
-  if (event_ == nullptr || driver().cuEventRecord(event_, queue) != CUDA_SUCCESS) return;
+  if (event_ == nullptr || driver().cuEventRecord(event_, queue_of(stream).stream()) != CUDA_SUCCESS) return;
   has_passed_.store(true, std::memory_order_release);
 }
 
 Nanoseconds CudaTimeMark::time() const {
-  const Anchor base = anchor(context_, nullptr);
+  const Anchor base = anchor(context_);
   return base.host + between(base.event, event_);
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
 #include "tutti/backends/sim/faults.h"
 #include "tutti/backends/sim/memory_space.h"
@@ -18,6 +19,8 @@ class SimDevice final : public Device {
   [[nodiscard]] Parallel& parallel() noexcept override { return driver_->parallel(); }
   std::unique_ptr<DeviceStream> make_stream(const StreamOptions& options) override;
   [[nodiscard]] bool runs_in_caller() const noexcept override { return false; }
+  [[nodiscard]] MemorySpace* staging() noexcept override { return staging_ ? &*staging_ : nullptr; }
+  [[nodiscard]] bool reaches(const void* host, std::size_t) noexcept override { return !staging_ || staging_->contains(host); }
   void stop() noexcept override;
   void release_stalls() noexcept { faults_.release(); }
 
@@ -25,6 +28,7 @@ class SimDevice final : public Device {
   std::shared_ptr<StrandDriver> driver_;
   SimFaults faults_;
   SimMemorySpace memory_;
+  std::optional<SimStagingSpace> staging_;
 };
 
 }  // namespace tutti

@@ -103,7 +103,8 @@ HWY_INLINE void narrow_vector(const float* input, bf16* output) {
   const auto odd = hn::And(upper, hn::Set(wide, 1));
   const auto rounded = hn::ShiftRight<16>(hn::Add(bits, hn::Add(odd, hn::Set(wide, 0x7fff))));
   const auto quiet = hn::Or(upper, hn::Set(wide, 0x40));
-  const auto is_nan = hn::RebindMask(wide, hn::Ne(value, value));
+  // Not "value is other than itself": on some instruction sets that is false for a NaN.
+  const auto is_nan = hn::RebindMask(wide, hn::Not(hn::Eq(value, value)));
   hn::StoreU(hn::DemoteTo(half, hn::BitCast(as_signed, hn::IfThenElse(is_nan, quiet, rounded))), half,
              reinterpret_cast<std::uint16_t*>(output));
 }

@@ -21,3 +21,5 @@ target_include_directories(tutti_kernels_cpu SYSTEM PRIVATE ${TUTTI_HWY_INCLUDE}
 
 target_link_libraries(tutti PRIVATE ${TUTTI_HWY} ${TUTTI_OPENBLAS})
 target_link_options(tutti PRIVATE -Wl,--exclude-libs,libopenblas.a)
+# Its working buffers come from blas_buffers.cc: its own are not safe for callers on several threads.
+target_link_options(tutti PRIVATE -Wl,--wrap=blas_memory_alloc -Wl,--wrap=blas_memory_free)

@@ -1,4 +1,7 @@
+#include <algorithm>
+
 #include "tutti/kernels/cuda/copy.h"
+#include "tutti/kernels/cuda/device_input.h"
 #include "tutti/kernels/cuda/elementwise.cuh"
 #include "tutti/kernels/cuda/kernels.h"
 
@@ -21,70 +24,97 @@ struct StridedTerms {
   Source<T> source[most_strided];
 };
 
+// The sum so far, between the launches of one call: in the output itself, or in scratch memory where the output is narrower
+// than what is summed in. Element for element as the output, which is dense.
+template <class T>
+struct Partial {
+  Working<T>* data;
+  bool is_first;  // nothing is there yet
+  bool is_last;   // the sum goes to the output
+};
+
 // One pass over memory, in the order of the inputs; half precision is summed in f32 and rounded once.
 template <class Function, class T>
-__global__ void dense_sum_kernel(T* out, std::int64_t count, DenseTerms<T> in) {
+__global__ void dense_sum_kernel(T* out, std::int64_t count, DenseTerms<T> in, Partial<T> partial) {
   constexpr int width = pack_width<T>;
   using W = Working<T>;
   const ScalarMath<W> math;
   const std::int64_t whole = count / width;
   const std::int64_t at = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  const std::uint32_t start = partial.is_first ? 1 : 0;
   if (at < whole) {
-    W sum[width];
-    const auto first = reinterpret_cast<const Pack<T, width>*>(in.data[0])[at];
+    Pack<W, width> sum;
+    if (partial.is_first) {
+      const auto first = reinterpret_cast<const Pack<T, width>*>(in.data[0])[at];
 #pragma unroll
-    for (int i = 0; i < width; ++i) sum[i] = widen(first.lane[i]);
+      for (int i = 0; i < width; ++i) sum.lane[i] = widen(first.lane[i]);
+    } else {
+      sum = reinterpret_cast<const Pack<W, width>*>(partial.data)[at];
+    }
 #pragma unroll 4
-    for (std::uint32_t k = 1; k < in.n; ++k) {
+    for (std::uint32_t k = start; k < in.n; ++k) {
       const auto next = reinterpret_cast<const Pack<T, width>*>(in.data[k])[at];
 #pragma unroll
-      for (int i = 0; i < width; ++i) sum[i] = Function::apply(math, sum[i], static_cast<W>(widen(next.lane[i])));
+      for (int i = 0; i < width; ++i) sum.lane[i] = Function::apply(math, sum.lane[i], static_cast<W>(widen(next.lane[i])));
     }
-    Pack<T, width> total;
+    if (partial.is_last) {
+      Pack<T, width> total;
 #pragma unroll
-    for (int i = 0; i < width; ++i) total.lane[i] = narrow<T>(sum[i]);
-    reinterpret_cast<Pack<T, width>*>(out)[at] = total;
+      for (int i = 0; i < width; ++i) total.lane[i] = narrow<T>(sum.lane[i]);
+      reinterpret_cast<Pack<T, width>*>(out)[at] = total;
+    } else {
+      reinterpret_cast<Pack<W, width>*>(partial.data)[at] = sum;
+    }
   }
   const std::int64_t left = whole * width + threadIdx.x;
   if (blockIdx.x + 1 == gridDim.x && left < count) {
-    W sum = widen(in.data[0][left]);
-    for (std::uint32_t k = 1; k < in.n; ++k) sum = Function::apply(math, sum, static_cast<W>(widen(in.data[k][left])));
-    out[left] = narrow<T>(sum);
+    W sum = partial.is_first ? static_cast<W>(widen(in.data[0][left])) : partial.data[left];
+    for (std::uint32_t k = start; k < in.n; ++k) sum = Function::apply(math, sum, static_cast<W>(widen(in.data[k][left])));
+    if (partial.is_last) {
+      out[left] = narrow<T>(sum);
+    } else {
+      partial.data[left] = sum;
+    }
   }
 }
 
 template <class Function, class T, class Index>
-__global__ void strided_sum_kernel(T* out, Layout<Index, Axes::most_operands> layout, StridedTerms<T> in) {
+__global__ void strided_sum_kernel(T* out, Layout<Index, Axes::most_operands> layout, StridedTerms<T> in, Partial<T> partial) {
   using W = Working<T>;
   const ScalarMath<W> math;
   const Index i = static_cast<Index>(blockIdx.x) * blockDim.x + threadIdx.x;
   if (i >= layout.count) return;
   typename Layout<Index, Axes::most_operands>::Offset at[Axes::most_operands];
   layout.locate(i, at);
-  W sum{};
+  W sum = partial.is_first ? W{} : partial.data[at[0]];
 #pragma unroll
   for (std::uint32_t k = 0; k < most_strided; ++k) {
     if (k >= in.n) break;
     const Source<T>& source = in.source[k];
     const W next = widen(source.data == nullptr ? source.value : source.data[at[k + 1]]);
-    sum = k == 0 ? next : Function::apply(math, sum, next);
+    sum = k == 0 && partial.is_first ? next : Function::apply(math, sum, next);
   }
-  out[at[0]] = narrow<T>(sum);
+  if (partial.is_last) {
+    out[at[0]] = narrow<T>(sum);
+  } else {
+    partial.data[at[0]] = sum;
+  }
 }
 
 using Terms = std::span<const Operand* const>;
 
 template <class Function, class T>
-void add_dense(const Operand& out, Terms terms, Queue& queue, const KernelCall& call) {
+void add_dense(const Operand& out, Terms terms, const Partial<T>& partial, Queue& queue, const KernelCall& call) {
   constexpr int width = pack_width<T>;
   const std::int64_t count = out.count();
   DenseTerms<T> in{};
   for (const Operand* term : terms) in.data[in.n++] = term->as<T>();
-  launch<dense_sum_kernel<Function, T>>(queue, call, grid_for((count + width - 1) / width, 1, queue), out.as<T>(), count, in);
+  launch<dense_sum_kernel<Function, T>>(queue, call, grid_for((count + width - 1) / width, 1, queue), out.as<T>(), count, in,
+                                        partial);
 }
 
 template <class Function, class T>
-void add_strided(const Operand& out, Terms terms, Queue& queue, const KernelCall& call) {
+void add_strided(const Operand& out, Terms terms, const Partial<T>& partial, Queue& queue, const KernelCall& call) {
   std::array<const Operand*, Axes::most_operands> operands;
   operands.fill(&out);
   StridedTerms<T> in{};
@@ -96,44 +126,66 @@ void add_strided(const Operand& out, Terms terms, Queue& queue, const KernelCall
   const Grid grid = grid_for(axes.count(), 1, queue);
   if (axes.fits_32_bits()) {
     launch<strided_sum_kernel<Function, T, std::uint32_t>>(queue, call, grid, out.as<T>(),
-                                                           Layout<std::uint32_t, Axes::most_operands>(axes), in);
+                                                           Layout<std::uint32_t, Axes::most_operands>(axes), in, partial);
   } else {
     launch<strided_sum_kernel<Function, T, std::uint64_t>>(queue, call, grid, out.as<T>(),
-                                                           Layout<std::uint64_t, Axes::most_operands>(axes), in);
+                                                           Layout<std::uint64_t, Axes::most_operands>(axes), in, partial);
   }
 }
 
-// As many inputs at a time as one launch takes; each launch after the first goes on from the sum so far, in the output. An
-// input that shares the output's memory is read by the first.
+bool is_packed(const Operand& in) noexcept { return lie_of(in) == Lie::dense && is_aligned(in, pack_bytes); }
+
+// As many inputs at a time as one launch takes, in their order. Where the sum so far is kept in the output, an input that
+// shares the output's memory has to be read by the first launch: it and the first change places.
 template <class Function, class T>
 void add_all(const KernelCall& call, KernelContext& context) {
   Queue& queue = queue_of(context);
   const Operand& out = call.out();
-  bool is_dense = out.is_dense() && is_aligned(out, pack_bytes);
+  bool is_dense = true;
   std::size_t shared = 0;
   for (std::size_t i = 0; i < call.inputs; ++i) {
-    const Operand& in = call.in(i);
-    is_dense = is_dense && lie_of(in) == Lie::dense && is_aligned(in, pack_bytes);
-    if (in.data == out.data) shared = i;
+    is_dense = is_dense && is_packed(call.in(i));
+    if (!is_half<T> && call.in(i).data == out.data) shared = i;
   }
   const std::size_t most = is_dense ? most_dense : most_strided;
+  Partial<T> partial{};
+  if constexpr (!is_half<T>) {
+    partial.data = out.as<T>();
+  } else if (call.inputs > most) {
+    partial.data = call.scratch().as<float>();
+  }
   std::array<const Operand*, most_dense> terms;
   for (std::size_t next = 0; next < call.inputs;) {
+    partial.is_first = next == 0;
     std::size_t n = 0;
-    if (next > 0) terms[n++] = &out;
     for (; n < most && next < call.inputs; ++next) {
-      // The shared one and the first change places.
       terms[n++] = &call.in(shared < most ? next : next == 0 ? shared : next == shared ? 0 : next);
     }
+    partial.is_last = next == call.inputs;
     if (is_dense) {
-      add_dense<Function, T>(out, {terms.data(), n}, queue, call);
+      add_dense<Function, T>(out, {terms.data(), n}, partial, queue, call);
     } else {
-      add_strided<Function, T>(out, {terms.data(), n}, queue, call);
+      add_strided<Function, T>(out, {terms.data(), n}, partial, queue, call);
     }
   }
 }
 
 }  // namespace
+
+// The sum so far of half precision that takes more than one launch, in f32.
+std::int64_t add_n_workspace(const OpCall& call, const Inference& in) {
+  const DType dtype = in.dtype(0);
+  const std::size_t n_inputs = in.inputs();
+  if ((dtype != DType::f16 && dtype != DType::bf16) || n_inputs <= most_strided) return 0;
+  const auto lies_packed = [](const OpInput& input) {
+    if (input.tensor == nullptr) return false;
+    Operand operand = operand_of(*input.tensor);
+    operand.data = input.tensor->kernel_address();
+    return is_packed(operand);
+  };
+  if (n_inputs <= most_dense && std::ranges::all_of(call.inputs(), lies_packed)) return 0;
+  return element_count(in.shape(0)).value_or(0) * static_cast<std::int64_t>(sizeof(float));
+}
 
 void add_n(const KernelCall& call, KernelContext& context) {
   if (call.out().count() == 0) return;

@@ -12,6 +12,7 @@ void exp(const KernelCall& call, KernelContext& context);
 void relu(const KernelCall& call, KernelContext& context);
 void select(const KernelCall& call, KernelContext& context);
 void add_n(const KernelCall& call, KernelContext& context);
+std::int64_t add_n_workspace(const OpCall& call, const Inference& in);
 
 // As on the CPU: float to integer truncates and saturates, NaN becomes 0; integers wrap; anything but 0 is true.
 void cast(const KernelCall& call, KernelContext& context);

@@ -3,11 +3,10 @@
 
 #include <array>
 #include <atomic>
-#include <optional>
 
+#include "tutti/backends/cuda/driver.h"
 #include "tutti/backends/cuda/queue.h"
 #include "tutti/exec/kernel.h"
-#include "tutti/hal/door.h"
 
 namespace tutti::kernels::cuda {
 
@@ -24,20 +23,26 @@ inline Queue& queue_of(const KernelContext& context) noexcept { return tutti::cu
 // Throws KernelFailed: "<what>: invalid configuration argument".
 void check(cudaError_t result, const char* what, const KernelCall& call);
 
-// launch<add<float>>(queue, call, {blocks, threads}, ...)
+// A kernel as the driver knows it, looked up when it is first launched.
+class LoadedKernel {
+ public:
+  explicit constexpr LoadedKernel(const void* symbol) noexcept : symbol_(symbol) {}
+
+  void launch(Queue& queue, const KernelCall& call, const Grid& grid, void** arguments);
+
+ private:
+  const void* symbol_;
+  std::atomic<CUfunction> handle_{nullptr};
+};
+
 template <auto kernel, class... Params>
 void launch_with(Queue& queue, const KernelCall& call, const Grid& grid, void (*)(Params...), Params... arguments) {
-  static std::atomic<bool> is_loaded{false};
   std::array<void*, sizeof...(Params)> addresses{const_cast<void*>(static_cast<const void*>(&arguments))...};
-  std::optional<BlockingRegion> loading;
-  if (!is_loaded.load(std::memory_order_relaxed)) [[unlikely]]
-    loading.emplace(SyncReason::module_load, call.site);
-  check(cudaLaunchKernel(reinterpret_cast<const void*>(kernel), grid.blocks, grid.threads, addresses.data(), grid.shared_bytes,
-                         queue.stream()),
-        "launch", call);
-  is_loaded.store(true, std::memory_order_relaxed);
+  static LoadedKernel entry(reinterpret_cast<const void*>(kernel));
+  entry.launch(queue, call, grid, addresses.data());
 }
 
+// launch<add<float>>(queue, call, {blocks, threads}, ...)
 template <auto kernel, class... Args>
 void launch(Queue& queue, const KernelCall& call, const Grid& grid, const Args&... arguments) {
   [&]<class... Params>(void (*signature)(Params...)) {

@@ -19,7 +19,7 @@ constexpr std::array entries{
     Entry{"Exp", exp},
     Entry{"Relu", relu},
     Entry{"SelectV2", select},
-    Entry{"AddN", add_n},
+    Entry{"AddN", add_n, add_n_workspace},
     Entry{"Cast", cast},
     Entry{"_Copy", copy},
     Entry{"_EagerConst", copy},
