@@ -35,4 +35,4 @@ set(TUTTI_HAS_CUDA ON)
 message(STATUS "tutti: CUDA toolkit ${CUDAToolkit_VERSION}: building the CUDA backend")
 
 target_compile_options(tutti_flags INTERFACE
-  "$<$<COMPILE_LANGUAGE:CUDA>:-Werror=all-warnings;--expt-relaxed-constexpr;-Xcompiler=-Wall,-Wextra,-Werror,-Wno-unused-parameter>")
+  "$<$<COMPILE_LANGUAGE:CUDA>:-Werror=all-warnings;--expt-relaxed-constexpr;--compress-mode=size;-Xcompiler=-Wall,-Wextra,-Werror,-Wno-unused-parameter>")

@@ -65,7 +65,7 @@ int main() {
   tt::register_op({.name = "Clamp", .infer = infer_clamp, .access = {tt::Access::read}},
                   {.cpu = clamp_kernel, .sim = clamp_kernel});
 
-  const tt::DeviceScope on("/GPU:1");
+  const tt::DeviceScope on("/GPU:0");
   const tt::Tensor x = tt::constant({9.f, -2.f, 4.f, 7.f, 0.5f});
 
   const tt::Tensor clamped = clamp(x, 0, 5);

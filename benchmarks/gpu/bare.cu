@@ -42,8 +42,7 @@ __global__ void add_small(float* c, const float* a, const float* b, int n) {
 
 __global__ void spin(long long cycles) {
   const long long start = clock64();
-  while (clock64() - start < cycles) {
-  }
+  while (clock64() - start < cycles) {}
 }
 
 __global__ void fill_random(float* out, std::size_t count, unsigned seed) {
@@ -229,9 +228,7 @@ struct DevicePasses::State {
   void run(Pass pass) {
     const auto blocks = static_cast<unsigned>(count / per_block);
     switch (pass) {
-      case Pass::copy:
-        TUTTI_CHECK(cudaMemcpyAsync(c, a, count * sizeof(float), cudaMemcpyDeviceToDevice, stream));
-        break;
+      case Pass::copy: TUTTI_CHECK(cudaMemcpyAsync(c, a, count * sizeof(float), cudaMemcpyDeviceToDevice, stream)); break;
       case Pass::add:
         add_large<<<blocks, threads, 0, stream>>>(reinterpret_cast<float4*>(c), reinterpret_cast<float4*>(a),
                                                   reinterpret_cast<float4*>(b));

@@ -21,8 +21,8 @@ class Stream {
   void record_event();
   void* allocate(std::size_t bytes);  // cudaMallocAsync
   void free(void* memory);
-  float read_scalar();          // 4 bytes into pinned memory, then a sync
-  void send_scalar(int slot);   // the same without the sync; slot 0 or 1
+  float read_scalar();         // 4 bytes into pinned memory, then a sync
+  void send_scalar(int slot);  // the same without the sync; slot 0 or 1
   float await_scalar(int slot);
   [[nodiscard]] bool adds_right();
 

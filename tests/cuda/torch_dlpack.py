@@ -147,6 +147,7 @@ class Torch(unittest.TestCase):
 
     def test_torch_gets_its_memory_back(self):
         torch.cuda.synchronize()
+        BRIDGE.sync_devices()  # what earlier tests gave away is back
         before = torch.cuda.memory_allocated()
         x = torch.ones(1 << 20, device="cuda")
         y = self.send("pass", x)

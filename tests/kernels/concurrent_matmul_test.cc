@@ -31,11 +31,14 @@ struct Product {
 }  // namespace
 
 // Bands of one product on several cores, and the products of several streams, all go through the BLAS at the same time: each
-// must have its working buffer to itself. Products with a vector are the
-// shortest that take one, and so take one most often.
+// must have its working buffer to itself. Products with a vector are the shortest that take one, and so take one most often.
 TEST(ConcurrentMatMul, GivesWhatEachProductGivesAlone) {
   constexpr std::size_t n_threads = 4;
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+  constexpr std::int64_t products_each = 6000;
+#else
   constexpr std::int64_t products_each = 60000;
+#endif
   std::atomic<std::size_t> ready{0};
   std::array<int, n_threads> wrong{};
   const auto work = [&](std::size_t thread) {

@@ -49,11 +49,11 @@ void launch_copy(const Tensor& from, const Tensor& to, LogicalDevice& mover, boo
   launch.input(from.impl(), Access::read, &to.shape());
   if (is_part) launch.input(to.impl(), Access::read, nullptr);
   launch.output(to.impl());
-  if (in_caller) {
-    launch.run_in_caller();
-  } else {
-    launch.submit(current_stream(mover));
-  }
+  if (in_caller) return launch.run_in_caller();
+  DeviceStream& stream = current_stream(mover);
+  launch.submit(stream);
+  // Someone will read it, perhaps after more work was enqueued: what shows that it is there comes right behind it.
+  if (is_host(to)) stream.expect(stream.last().value);
 }
 
 Tensor flat(const Tensor& x) { return *try_reshape(x, {x.size()}); }

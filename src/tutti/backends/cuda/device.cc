@@ -49,9 +49,11 @@ bool CudaDevice::reaches(const void* host, std::size_t bytes) noexcept {
   constexpr std::size_t worth_asking = std::size_t{64} << 10U;  // below, staging costs less than the question
   if (pinned_.contains(host)) return true;
   if (bytes < worth_asking || !context_.is_made()) return false;
+  // Of memory it does not know the driver says nothing, and that is no error.
   CUmemorytype type{};
-  return cuda::driver().cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, reinterpret_cast<CUdeviceptr>(host)) ==
-             CUDA_SUCCESS &&
+  CUpointer_attribute wanted = CU_POINTER_ATTRIBUTE_MEMORY_TYPE;
+  void* into = &type;
+  return cuda::driver().cuPointerGetAttributes(1, &wanted, &into, reinterpret_cast<CUdeviceptr>(host)) == CUDA_SUCCESS &&
          type == CU_MEMORYTYPE_HOST;
 }
 

@@ -13,7 +13,7 @@ namespace tutti::cuda {
       each(cuDeviceGetName) each(cuDeviceGetAttribute) each(cuDeviceTotalMem) each(cuDeviceGetPCIBusId) each(cuDeviceGetUuid)    \
           each(cuDevicePrimaryCtxRetain) each(cuCtxGetCurrent) each(cuCtxSetCurrent) each(cuMemAddressReserve) each(cuMemCreate) \
               each(cuMemRelease) each(cuMemMap) each(cuMemUnmap) each(cuMemSetAccess) each(cuMemGetAllocationGranularity)        \
-                  each(cuMemAlloc) each(cuMemFree) each(cuMemHostAlloc) each(cuPointerGetAttribute)                              \
+                  each(cuMemAlloc) each(cuMemFree) each(cuMemHostAlloc) each(cuPointerGetAttributes)                             \
                       each(cuStreamCreateWithPriority) each(cuStreamQuery) each(cuStreamWaitEvent) each(cuStreamWriteValue64)    \
                           each(cuLaunchKernel) each(cuEventCreate) each(cuEventDestroy) each(cuEventRecord) each(cuEventQuery)   \
                               each(cuEventElapsedTime)

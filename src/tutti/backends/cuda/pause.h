@@ -26,9 +26,9 @@ class Pause {
   }
 
  private:
-  static constexpr Nanoseconds spinning = 200'000;  // a sleep costs the host about 60 us
-  static constexpr Nanoseconds longest = 1'000'000;
-  static constexpr Nanoseconds share = 16;
+  static constexpr Nanoseconds spinning = 1'000'000;  // a sleep ends about 60 us late
+  static constexpr Nanoseconds longest = 500'000;
+  static constexpr Nanoseconds share = 64;
   Nanoseconds begin_ = now();
 };
 

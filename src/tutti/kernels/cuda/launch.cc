@@ -22,7 +22,7 @@ void LoadedKernel::launch(Queue& queue, const KernelCall& call, const Grid& grid
   if (handle == nullptr) [[unlikely]] {
     loading.emplace(SyncReason::module_load, call.site);
     cudaKernel_t found = nullptr;
-    check(cudaGetKernel(&found, symbol_), "load", call);
+    check(find_(&found), "load", call);
     handle = reinterpret_cast<CUfunction>(found);
   }
   const CUresult result =

@@ -23,22 +23,24 @@ inline Queue& queue_of(const KernelContext& context) noexcept { return tutti::cu
 // Throws KernelFailed: "<what>: invalid configuration argument".
 void check(cudaError_t result, const char* what, const KernelCall& call);
 
-// A kernel as the driver knows it, looked up when it is first launched.
+// A kernel as the driver knows it, looked up when it is first launched: by the copy of the runtime that its own library holds,
+// for no other knows it.
 class LoadedKernel {
  public:
-  explicit constexpr LoadedKernel(const void* symbol) noexcept : symbol_(symbol) {}
+  using Find = cudaError_t (*)(cudaKernel_t* found);
+  explicit constexpr LoadedKernel(Find find) noexcept : find_(find) {}
 
   void launch(Queue& queue, const KernelCall& call, const Grid& grid, void** arguments);
 
  private:
-  const void* symbol_;
+  Find find_;
   std::atomic<CUfunction> handle_{nullptr};
 };
 
 template <auto kernel, class... Params>
 void launch_with(Queue& queue, const KernelCall& call, const Grid& grid, void (*)(Params...), Params... arguments) {
   std::array<void*, sizeof...(Params)> addresses{const_cast<void*>(static_cast<const void*>(&arguments))...};
-  static LoadedKernel entry(reinterpret_cast<const void*>(kernel));
+  static LoadedKernel entry([](cudaKernel_t* found) { return cudaGetKernel(found, reinterpret_cast<const void*>(kernel)); });
   entry.launch(queue, call, grid, addresses.data());
 }
 
