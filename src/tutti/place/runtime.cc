@@ -40,7 +40,7 @@ DeviceStream& LogicalDevice::lend_stream(const StreamOptions& options) {
   {
     const std::lock_guard lock(mutex_);
     const auto drained = std::find_if(returned_.begin(), returned_.end(),
-                                      [&](const DeviceStream* s) { return s->is_idle() && s->options() == options; });
+                                      [&](const DeviceStream* s) { return s->options() == options && ask_done(s->last()); });
     if (drained != returned_.end()) {
       DeviceStream& stream = **drained;
       returned_.erase(drained);

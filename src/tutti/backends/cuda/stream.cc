@@ -180,10 +180,14 @@ FailureRef CudaStream::launch_now(WorkRing::Slot& work, std::uint64_t value, con
     for (const TimelinePoint& point : work.comes_after()) {
       CudaStream* producer = tutti::is_done(point) ? nullptr : as_cuda(timeline(point.stream).stream());
       if (producer == nullptr) continue;
-      // The wait takes the event as it is recorded now, so one event per GPU serves every edge.
+      // The wait takes the event as it is recorded now, so one event per GPU serves every edge. It belongs to the context of
+      // the stream it is recorded on.
+      const bool is_elsewhere = &producer->context_ != &context_;
+      if (is_elsewhere) producer->context_.enter(work.site);
       CUevent& event = edge_events_[producer->context_.properties().ordinal];
       if (event == nullptr) check(driver().cuEventCreate(&event, CU_EVENT_DISABLE_TIMING), "event", work.site);
       check(driver().cuEventRecord(event, producer->stream_), "event", work.site);
+      if (is_elsewhere) context_.enter(work.site);
       check(driver().cuStreamWaitEvent(stream_, event, CU_EVENT_WAIT_DEFAULT), "wait", work.site);
     }
     RunContext context{*this, serial_, {id(), value}, nullptr};
