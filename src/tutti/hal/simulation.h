@@ -14,7 +14,7 @@ struct SimulationOptions {
   std::uint64_t memory_bytes = std::uint64_t{4} << 30U;
   unsigned workers = 2;  // streams of one device that can run at the same time
   SimulationDriver driver = SimulationDriver::threaded;
-  std::uint64_t seed = 0;  // of the stepped driver
+  std::uint64_t seed = 0;      // of the stepped driver
   bool pinned_copies = false;  // copies only from and to pinned host memory, as a real GPU does; the rest is staged
 
   friend bool operator==(const SimulationOptions&, const SimulationOptions&) = default;
