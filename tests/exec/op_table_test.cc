@@ -18,7 +18,7 @@ TEST(OpTable, GivesBackTheRowThatWasRegistered) {
       register_op({.name = "Mine", .infer = infer_same, .access = {Access::consume, Access::read}}, {.cpu = fill_with_seven});
   EXPECT_EQ(&find_op("Mine"), &row);
   EXPECT_EQ(row.name, "Mine");
-  EXPECT_EQ(row.mask.load(), mask_of(BackendKind::cpu));
+  EXPECT_EQ(row.mask_for(DType::f32), mask_of(BackendKind::cpu));
   EXPECT_EQ(row.access_of(0), Access::consume);
   EXPECT_EQ(row.access_of(1), Access::read);
   EXPECT_EQ(row.access_of(9), Access::read) << "the last one stands for all further inputs";
@@ -32,9 +32,9 @@ TEST(OpTable, TakesKernelsBeforeAndAfterTheRow) {
   register_kernel("Early", BackendKind::cpu, fill_with_seven);
   EXPECT_THROW(find_op("Early"), UnknownOp) << "kernels alone are no op";
   const OpRow& row = register_op({.name = "Early", .infer = infer_same});
-  EXPECT_EQ(row.mask.load(), mask_of(BackendKind::cpu));
+  EXPECT_EQ(row.mask_for(DType::f32), mask_of(BackendKind::cpu));
   register_kernel("Early", BackendKind::sim, fill_with_seven);
-  EXPECT_EQ(row.mask.load(), mask_of(BackendKind::cpu) | mask_of(BackendKind::sim));
+  EXPECT_EQ(row.mask_for(DType::f32), mask_of(BackendKind::cpu) | mask_of(BackendKind::sim));
   EXPECT_EQ(read<float>(call_op("Early", {zeros({2})})[0]), (std::vector{7.F, 7.F}));
 }
 
@@ -61,7 +61,7 @@ TEST(OpTable, EveryBuiltInOpRunsOnCpuAndSimulatedGpu) {
   for (const char* name : {"_EagerConst", "_Copy", "Fill", "RandomUniform", "Cast", "AddV2", "Mul", "Exp", "Relu", "SelectV2",
                            "Sum", "MatMul", "AddN", "NonZero", "CountNonzero", "GatherV2"}) {
     const KernelMask both = mask_of(BackendKind::cpu) | mask_of(BackendKind::sim);
-    EXPECT_EQ(find_op(name).mask.load() & both, both) << name;
+    EXPECT_EQ(find_op(name).mask_for(DType::f32) & both, both) << name;
   }
 }
 

@@ -1,5 +1,4 @@
 #include "kernels/operands.h"
-#include "tutti/kernels/cpu/kernels.h"
 
 namespace tutti::testing {
 
@@ -133,7 +132,7 @@ void check_casts(std::uint64_t seed) {
       fill_with_edges(in, random);
       const Array out(to, sizes, random_lie(random, false), random);
       const auto before = out.surroundings();
-      run_kernel(kernels::cast, threads, {&in}, out);
+      run_kernel(host_kernel("Cast"), threads, {&in}, out);
       EXPECT_EQ(out.surroundings(), before);
       visit_dtype(from, [&]<class From>(From) {
         visit_dtype(to, [&]<class To>(To) {
@@ -165,7 +164,7 @@ TEST(Cast, EveryHalfThatIsNotANumberStaysOne) {
     for (const DType to : {DType::f16, DType::bf16, DType::f32, DType::f64}) {
       if (from == to) continue;
       const Array out(to, {65536}, Lie::dense, random);
-      run_kernel(kernels::cast, threads, {&in}, out);
+      run_kernel(host_kernel("Cast"), threads, {&in}, out);
       visit_dtype(from, [&]<class From>(From) {
         visit_dtype(to, [&]<class To>(To) {
           for (std::int64_t i = 0; i < in.count(); ++i) {
@@ -187,7 +186,7 @@ TEST(Copy, FillsAnyLayoutFromOneElement) {
       one.fill(random);
       const Array out(dtype, {7, 19, 600}, lie, random);
       const auto before = out.surroundings();
-      run_kernel(kernels::copy, threads, {&one}, out);
+      run_kernel(host_kernel("_Copy"), threads, {&one}, out);
       EXPECT_EQ(out.surroundings(), before);
       visit_dtype(dtype, [&]<class T>(T) {
         for (std::int64_t i = 0; i < out.count(); ++i) ASSERT_TRUE(same(out.get<T>(i), one.get<T>(0)));
@@ -211,7 +210,7 @@ TEST(Copy, TransposesMatricesOfEverySizeAndBatch) {
       call.inputs = call.outputs = 1;
       call.operands = operands.data();
       KernelContext context{threads};
-      kernels::copy(call, context);
+      host_kernel("_Copy")(call, context);
       visit_dtype(dtype, [&]<class T>(T) {
         for (std::int64_t b = 0; b < sizes[0]; ++b) {
           for (std::int64_t r = 0; r < sizes[1]; ++r) {

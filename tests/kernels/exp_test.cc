@@ -1,5 +1,4 @@
 #include "kernels/operands.h"
-#include "tutti/kernels/cpu/kernels.h"
 
 namespace tutti::testing {
 
@@ -13,7 +12,7 @@ long double worst_error(const std::vector<T>& arguments, T& at) {
   const Array in(dtype_of<T>, {n}, Lie::dense, random);
   std::copy(arguments.begin(), arguments.end(), in.operand().as<T>());
   const Array out(dtype_of<T>, {n}, Lie::dense, random);
-  run_kernel(kernels::exp, serial, {&in}, out);
+  run_kernel(host_kernel("Exp"), serial, {&in}, out);
   long double worst = 0;
   for (std::int64_t i = 0; i < n; ++i) {
     const T x = arguments[static_cast<std::size_t>(i)];
@@ -58,8 +57,8 @@ TEST(Exp, EndsInZeroInfinityAndNan) {
   const Array out64(DType::f64, {10}, Lie::dense, random);
   std::copy(arguments.begin(), arguments.end(), in.operand().as<float>());
   std::copy(arguments.begin(), arguments.end(), in64.operand().as<double>());
-  run_kernel(kernels::exp, serial, {&in}, out);
-  run_kernel(kernels::exp, serial, {&in64}, out64);
+  run_kernel(host_kernel("Exp"), serial, {&in}, out);
+  run_kernel(host_kernel("Exp"), serial, {&in64}, out64);
   for (std::int64_t i = 0; i < 10; ++i) {
     const auto at = static_cast<std::size_t>(i);
     if (std::isfinite(expected[at]) && expected[at] != 0) {
@@ -80,7 +79,7 @@ TEST(Exp, HalfPrecisionIsTheRoundedFloatResult) {
     Array in(dtype, {33, 70}, Lie::scattered, random);
     in.fill(random, true);
     const Array out(dtype, {33, 70}, Lie::dense, random);
-    run_kernel(kernels::exp, serial, {&in}, out);
+    run_kernel(host_kernel("Exp"), serial, {&in}, out);
     const float relative = dtype == DType::f16 ? 0x1p-11F : 0x1p-8F;  // half a unit in the last place
     visit_dtype(dtype, [&]<class T>(T) {
       if constexpr (std::is_same_v<T, f16> || std::is_same_v<T, bf16>) {

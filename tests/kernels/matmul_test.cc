@@ -1,5 +1,4 @@
 #include "kernels/operands.h"
-#include "tutti/kernels/cpu/kernels.h"
 
 namespace tutti::testing {
 
@@ -22,7 +21,7 @@ void check_one(DType dtype, const Sizes& batch, std::int64_t m, std::int64_t n, 
   a.fill(random, true);
   b.fill(random, true);
   const auto before = c.surroundings();
-  run_kernel(kernels::matmul, parallel, {&a, &b}, c);
+  run_kernel(host_kernel("MatMul"), parallel, {&a, &b}, c);
   EXPECT_EQ(c.surroundings(), before);
   visit_dtype(dtype, [&]<class T>(T) {
     for (std::int64_t at = 0; at < c.count(); ++at) {
@@ -119,7 +118,7 @@ TEST(MatMul, NanAndInfinityReachTheResult) {
   }
   a.set(0, std::numeric_limits<float>::quiet_NaN());
   a.set(2, std::numeric_limits<float>::infinity());
-  run_kernel(kernels::matmul, serial, {&a, &b}, c);
+  run_kernel(host_kernel("MatMul"), serial, {&a, &b}, c);
   EXPECT_TRUE(std::isnan(c.get<float>(0)));
   EXPECT_EQ(c.get<float>(2), std::numeric_limits<float>::infinity());
 }

@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "tutti/exec/attributes.h"
-#include "tutti/exec/kernel.h"
+#include "tutti/exec/op_table.h"
 
 namespace tutti::testing {
 
@@ -170,8 +170,18 @@ inline Lie random_lie(Random& random, bool may_broadcast = true) {
   return static_cast<Lie>(pick(random, 0, may_broadcast ? 2 : 1));
 }
 
+// The kernel of an op on the host's cores.
+struct HostKernel {
+  const OpRow& op;
+  void operator()(KernelCall call, KernelContext& context) const {
+    call.op = &op;
+    op.kernels[static_cast<std::size_t>(BackendKind::cpu)].load()(call, context);
+  }
+};
+inline HostKernel host_kernel(const char* op) { return {find_op(op)}; }
+
 template <class T = int>
-void run_kernel(Kernel kernel, Parallel& parallel, const std::vector<const Array*>& inputs, const Array& output,
+void run_kernel(const HostKernel& kernel, Parallel& parallel, const std::vector<const Array*>& inputs, const Array& output,
                 const T& attributes = T{}) {
   std::vector<Operand> operands;
   for (const Array* input : inputs) operands.push_back(input->operand());

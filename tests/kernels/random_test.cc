@@ -1,6 +1,5 @@
 #include "kernels/operands.h"
 #include "tutti/exec/philox.h"
-#include "tutti/kernels/cpu/kernels.h"
 
 namespace tutti::testing {
 
@@ -19,7 +18,7 @@ std::uint64_t bits(const UniformAttributes& draw, std::int64_t i) {
 Array draw_into(DType dtype, const Sizes& sizes, Lie lie, const UniformAttributes& draw, Parallel& parallel) {
   Random random(1);
   Array out(dtype, sizes, lie, random);
-  run_kernel(kernels::random_uniform, parallel, {}, out, draw);
+  run_kernel(host_kernel("RandomUniform"), parallel, {}, out, draw);
   return out;
 }
 

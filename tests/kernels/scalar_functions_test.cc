@@ -1,6 +1,7 @@
 #include <bit>
 
 #include "kernels/operands.h"
+#include "tutti/exec/scalar_op.h"
 
 namespace tutti::testing {
 

@@ -4,7 +4,7 @@
 #include <map>
 #include <utility>
 
-#include "ops/oracle.h"
+#include "ops/elements.h"
 
 namespace tutti {
 namespace {

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <set>
 
-#include "ops/oracle.h"
+#include "ops/elements.h"
 
 namespace tutti {
 namespace {

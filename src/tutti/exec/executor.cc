@@ -33,6 +33,8 @@ class Brought {
 // Inference may be a user's: what it throws reaches the caller as an Error with the call's site, and what it says is
 // checked before a kernel trusts it.
 void infer(const OpCall& call, Inference& inferred) {
+  if (inferred.inputs() > 0 && !call.op.takes.contains(inferred.dtype(0))) [[unlikely]]
+    inferred.reject_dtypes(text("it is defined for ", to_string(call.op.takes), " only"));
   try {
     call.op.infer(inferred);
   } catch (const Error&) {
@@ -68,6 +70,22 @@ void bring_inputs(OpCall& call, LogicalDevice& on, Brought& brought) {
     input.tensor = brought.keep(copy_to_device(source, on, call.op.name.c_str(), static_cast<int>(at), call.site));
     input.is_given_away = false;
   }
+}
+
+void make_inputs_dense(OpCall& call, LogicalDevice& on, Brought& brought) {
+  for (OpInput& input : call.inputs()) {
+    if (input.tensor == nullptr) continue;
+    const Tensor source(Ref<TensorImpl>(const_cast<TensorImpl*>(input.tensor)));
+    if (source.is_contiguous()) continue;
+    input.tensor = brought.keep(copy_to_device(source, on, call.op.name.c_str(), -1, call.site));
+    input.is_given_away = false;
+  }
+}
+
+// The dtype that decides which backends have a kernel.
+DType deciding_dtype(const Inference& inferred) {
+  if (inferred.inputs() > 0) return inferred.dtype(0);
+  return inferred.outputs() > 0 ? inferred.output_at(0).dtype : DType::f32;
 }
 
 // Ready inputs and a device whose work the calling thread may do.
@@ -112,9 +130,10 @@ void execute(OpCall& call) {
   detail::refuse_inside_kernel(name, call.site);
   Inference inferred(call);
   infer(call, inferred);
-  LogicalDevice& on = place_op(instance, name, call.op.mask.load(std::memory_order_acquire), call.pinned, call.site);
+  LogicalDevice& on = place_op(instance, name, call.op.mask_for(deciding_dtype(inferred)), call.pinned, call.site);
   Brought brought;
   bring_inputs(call, on, brought);
+  if (call.op.wants_dense) make_inputs_dense(call, on, brought);
   const bool in_caller = can_run_in_caller(call, on);
   DeviceStream& stream = current_stream(on);
   const StreamId for_stream = in_caller ? StreamId::none : stream.id();

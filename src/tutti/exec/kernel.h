@@ -25,7 +25,7 @@ namespace detail {
 // Small plain data of one op call: the axes of a sum, the key of a random draw. Each op has a struct of its own.
 class Attributes {
  public:
-  static constexpr std::size_t most_bytes = 96;
+  static constexpr std::size_t most_bytes = 208;
 
   Attributes() noexcept = default;
   template <class T>

@@ -31,10 +31,12 @@ OpRow& row(Table& all, std::string_view name) {
   return *all.rows.emplace(std::string(name), std::move(made)).first->second;
 }
 
-void add_kernel(OpRow& to, BackendKind kind, Kernel kernel) {
+void add_kernel(OpRow& to, BackendKind kind, Kernel kernel, DTypes takes = any_dtype) {
   if (kernel == nullptr) return;
   to.kernels[static_cast<std::size_t>(kind)].store(kernel, std::memory_order_release);
-  to.mask.fetch_or(mask_of(kind), std::memory_order_acq_rel);
+  for (std::size_t i = 0; i < dtype_count; ++i) {
+    if (takes.contains(static_cast<DType>(i))) to.masks[i].fetch_or(mask_of(kind), std::memory_order_acq_rel);
+  }
 }
 
 }  // namespace
@@ -50,23 +52,39 @@ const OpRow& register_op(OpDefinition definition, const OpKernels& kernels, Site
   OpRow& made = row(all, definition.name);
   if (made.infer != nullptr)
     throw InvalidArgument(text("an op named ", printable(definition.name), " is registered already; choose another name"), site);
-  made.infer = definition.infer;
-  made.access = std::move(definition.access);
-  made.is_elementwise = definition.is_elementwise;
-  made.is_copy = definition.is_copy;
+  static_cast<OpDefinition&>(made) = std::move(definition);
   add_kernel(made, BackendKind::cpu, kernels.cpu);
   add_kernel(made, BackendKind::sim, kernels.sim);
   add_kernel(made, BackendKind::cuda, kernels.cuda);
   return made;
 }
 
-bool register_kernel(const char* op, BackendKind kind, Kernel kernel, Workspace workspace) {
+DTypes OpRow::dtypes_on(BackendKind kind) const noexcept {
+  DTypes found;
+  for (std::size_t i = 0; i < dtype_count; ++i) {
+    const auto dtype = static_cast<DType>(i);
+    if ((mask_for(dtype) & mask_of(kind)) != 0) found = found | DTypes{dtype};
+  }
+  return found & takes;
+}
+
+bool register_kernel(const char* op, BackendKind kind, Kernel kernel, Workspace workspace, DTypes takes) {
   Table& all = table();
   const std::lock_guard lock(all.mutex);
   OpRow& to = row(all, op);
   to.workspaces[static_cast<std::size_t>(kind)].store(workspace, std::memory_order_release);
-  add_kernel(to, kind, kernel);
+  add_kernel(to, kind, kernel, takes);
   return true;
+}
+
+std::vector<const OpRow*> list_ops() {
+  Table& all = table();
+  const std::lock_guard lock(all.mutex);
+  std::vector<const OpRow*> rows;
+  for (const auto& [name, registered] : all.rows) {
+    if (registered->infer != nullptr) rows.push_back(registered.get());
+  }
+  return rows;
 }
 
 const OpRow& find_op(std::string_view name, Site site) {

@@ -11,6 +11,7 @@
 #include "tutti/exec/inference.h"
 #include "tutti/exec/kernel.h"
 #include "tutti/place/runtime.h"
+#include "tutti/tensor/dtype_set.h"
 
 namespace tutti {
 
@@ -26,27 +27,37 @@ using Infer = void (*)(Inference& in);
 // kernel will: on its device.
 using Workspace = std::int64_t (*)(const OpCall& call, const Inference& in);
 
-struct OpRow {
+// How the gradients of an op's inputs follow from those of its outputs; what that takes is the business of `train`.
+struct GradientCall;
+using Gradient = void (*)(GradientCall& call);
+
+// What is said of an op once, whatever device it runs on.
+struct OpDefinition {
   std::string name;
   Infer infer = nullptr;
-  std::vector<Access> access;   // per input; the last one stands for all further inputs; empty: read
-  bool is_elementwise = false;  // inputs are broadcast to the output's shape before the kernel sees them
-  bool is_copy = false;         // moves bytes between devices
+  std::vector<Access> access = {};  // per input; the last one stands for all further inputs; empty: read
+  bool is_elementwise = false;      // inputs are broadcast to the output's shape before the kernel sees them
+  bool is_copy = false;             // moves bytes between devices
+  bool wants_dense = false;         // inputs that do not lie dense in row order are copied before the kernel sees them
+  DTypes takes = any_dtype;         // of the first input
+  Gradient gradient = nullptr;      // null: it has none
+};
+
+struct OpRow : OpDefinition {
   std::array<std::atomic<Kernel>, backend_kinds> kernels{};
   std::array<std::atomic<Workspace>, backend_kinds> workspaces{};
-  std::atomic<KernelMask> mask{0};
+  std::array<std::atomic<KernelMask>, dtype_count> masks{};  // by dtype: the backends that have a kernel for it
+
+  // The dtype of the first input; of the output where there is none.
+  [[nodiscard]] KernelMask mask_for(DType dtype) const noexcept {
+    return masks[static_cast<std::size_t>(dtype)].load(std::memory_order_acquire);
+  }
+  // What a backend's kernel takes; empty: it has none.
+  [[nodiscard]] DTypes dtypes_on(BackendKind kind) const noexcept;
 
   [[nodiscard]] Access access_of(std::size_t input) const noexcept {
     return access.empty() ? Access::read : access[input < access.size() ? input : access.size() - 1];
   }
-};
-
-struct OpDefinition {
-  std::string name;
-  Infer infer = nullptr;
-  std::vector<Access> access = {};
-  bool is_elementwise = false;
-  bool is_copy = false;
 };
 
 // Kernels of a user's own op: for the CPU, for GPUs (simulated ones run host code), or both.
@@ -59,8 +70,11 @@ struct OpKernels {
 // Rows live for ever. A name may be registered once; throws InvalidArgument otherwise.
 const OpRow& register_op(OpDefinition definition, const OpKernels& kernels = {}, Site site = {});
 // Adds a kernel to a row that may come later: kernels and rows register in any order.
-bool register_kernel(const char* op, BackendKind kind, Kernel kernel, Workspace workspace = nullptr);
+// Placement passes a backend by for dtypes its kernel does not take.
+bool register_kernel(const char* op, BackendKind kind, Kernel kernel, Workspace workspace = nullptr, DTypes takes = any_dtype);
 // Throws UnknownOp with the nearest name.
 const OpRow& find_op(std::string_view name, Site site = {});
+// All rows, by name.
+std::vector<const OpRow*> list_ops();
 
 }  // namespace tutti

@@ -1,5 +1,5 @@
-// The scalar functions of the element-wise ops, each written once over whatever a backend's loop holds in V: one element or
-// a vector of them.
+// The table of element-wise ops: each is a type that holds its row (`op`) and its scalar function, written once over whatever
+// a backend's loop holds in V: one element or a vector of them. The families at the end are what backends compile and register.
 //
 // No include guard, include or namespace: a backend includes this file inside a namespace of its own, once for each
 // instruction set it compiles for, so that everything below is compiled for that set. `Math` gives the primitives:
@@ -9,26 +9,13 @@
 //   at_least(x, low), at_most(x, high)                  x limited; a NaN stays
 //   into_exponent(v)     the bits of v moved up so that its lowest bits become the exponent
 //   Lane                 the element's type
+// A function that computes a lot says is_heavy, and is given the widest vectors there are.
 #ifndef TUTTI_SCALAR_FUNCTION  // what must stand before a function: a CUDA backend says __device__
 #define TUTTI_SCALAR_FUNCTION inline
 #endif
 
-struct Add {
-  template <class Math, class V>
-  static TUTTI_SCALAR_FUNCTION V apply(const Math& m, V a, V b) {
-    return m.add(a, b);
-  }
-};
-
-struct Multiply {
-  template <class Math, class V>
-  static TUTTI_SCALAR_FUNCTION V apply(const Math& m, V a, V b) {
-    return m.mul(a, b);
-  }
-};
-
-// What add and multiply mean for bool, kept as 0 and 1.
 struct Either {
+  static constexpr ScalarOp op{.name = "LogicalOr", .takes = boolean_dtype};
   template <class Math, class V>
   static TUTTI_SCALAR_FUNCTION V apply(const Math& m, V a, V b) {
     return m.either(a, b);
@@ -36,14 +23,35 @@ struct Either {
 };
 
 struct Both {
+  static constexpr ScalarOp op{.name = "LogicalAnd", .takes = boolean_dtype};
   template <class Math, class V>
   static TUTTI_SCALAR_FUNCTION V apply(const Math& m, V a, V b) {
     return m.both(a, b);
   }
 };
 
+// What they mean for bool, kept as 0 and 1, stands in OfBools.
+struct Add {
+  static constexpr ScalarOp op{.name = "AddV2", .takes = any_dtype, .wraps = true};
+  using OfBools = Either;
+  template <class Math, class V>
+  static TUTTI_SCALAR_FUNCTION V apply(const Math& m, V a, V b) {
+    return m.add(a, b);
+  }
+};
+
+struct Multiply {
+  static constexpr ScalarOp op{.name = "Mul", .takes = any_dtype, .wraps = true};
+  using OfBools = Both;
+  template <class Math, class V>
+  static TUTTI_SCALAR_FUNCTION V apply(const Math& m, V a, V b) {
+    return m.mul(a, b);
+  }
+};
+
 // NaN is not less than 0, so it passes.
 struct Relu {
+  static constexpr ScalarOp op{.name = "Relu", .takes = numeric_dtypes};
   template <class Math, class V>
   static TUTTI_SCALAR_FUNCTION V apply(const Math& m, V x) {
     const V zero = m.value(typename Math::Lane{0});
@@ -92,6 +100,8 @@ struct ExponentialConstants<double> {
 // the terms above. 2^n is multiplied in as two halves: each is a normal number, and a result too small to be one is
 // rounded once. Within 1 ulp with a fused mul_add, 2 ulp without.
 struct Exp {
+  static constexpr ScalarOp op{.name = "Exp", .takes = floating_dtypes};
+  static constexpr bool is_heavy = true;
   template <class Math, class V>
   static TUTTI_SCALAR_FUNCTION V apply(const Math& m, V argument) {
     using C = ExponentialConstants<typename Math::Lane>;
@@ -110,3 +120,7 @@ struct Exp {
     return m.mul(m.mul(power, first), second);
   }
 };
+
+using Arithmetic = ScalarOps<2, Add, Multiply>;
+using Rectifiers = ScalarOps<1, Relu>;
+using Exponentials = ScalarOps<1, Exp>;

@@ -39,7 +39,7 @@ LogicalDevice& device_for(const Tensor& initial, Site site) {
   Runtime& instance = runtime(site);
   if (detail::current_scope == nullptr || detail::current_scope->is_automatic)
     return instance.of(initial.impl(site).buffer()->device());
-  return place_op(instance, "VarHandleOp", copy.mask.load(std::memory_order_acquire), nullptr, site);
+  return place_op(instance, "VarHandleOp", copy.mask_for(DType::f32), nullptr, site);
 }
 
 }  // namespace

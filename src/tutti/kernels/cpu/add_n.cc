@@ -1,19 +1,21 @@
 #include "tutti/base/inline_vector.h"
 #include "tutti/kernels/cpu/elementwise.h"
+#include "tutti/kernels/cpu/arithmetic.h"
 #include "tutti/kernels/cpu/kernels.h"
+#include "tutti/kernels/cpu/registration.h"
 
 namespace tutti::kernels {
 
 // One pass over memory: a block of every input is added up before the next block is touched. Half precision is summed in
 // f32 and rounded once. The last addition writes the output, which may be one of the inputs.
-void add_n(const KernelCall& call, KernelContext& context) {
+static void add_n(const KernelCall& call, KernelContext& context) {
   const Operand& out = call.out();
   const bool is_half = out.dtype == DType::f16 || out.dtype == DType::bf16;
   const DType working = is_half ? DType::f32 : out.dtype;
-  const Row add_row = arithmetic_rows().add[static_cast<std::size_t>(working)].plain;
+  const Row add_row = arithmetic_row(scalar::Add::op, working);
   const std::size_t n_inputs = call.inputs;
   if (n_inputs == 1) {
-    copy(call, context);
+    copy(call.in(0), call.out(), context.parallel);
     return;
   }
   InlineVector<Reader, 8> readers;
@@ -38,5 +40,7 @@ void add_n(const KernelCall& call, KernelContext& context) {
     }
   });
 }
+
+[[maybe_unused]] static const bool is_registered = register_host_kernel("AddN", add_n);
 
 }  // namespace tutti::kernels

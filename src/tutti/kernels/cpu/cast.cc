@@ -1,5 +1,6 @@
 #include "tutti/kernels/cpu/elementwise.h"
 #include "tutti/kernels/cpu/kernels.h"
+#include "tutti/kernels/cpu/registration.h"
 
 namespace tutti::kernels {
 
@@ -9,11 +10,11 @@ constexpr bool is_half(DType dtype) { return dtype == DType::f16 || dtype == DTy
 
 // Half precision goes through f32, which holds every f16 and bf16. To half precision from a type that f32 does not hold
 // exactly, the f32 is made odd first, so that the value is rounded once in effect.
-void cast(const KernelCall& call, KernelContext& context) {
+static void cast(const KernelCall& call, KernelContext& context) {
   const DType from = call.in(0).dtype;
   const DType to = call.out().dtype;
   if (from == to) {
-    copy(call, context);
+    copy(call.in(0), call.out(), context.parallel);
     return;
   }
   const DType working_from = is_half(from) ? DType::f32 : from;
@@ -23,8 +24,10 @@ void cast(const KernelCall& call, KernelContext& context) {
   if (is_half(to)) op.narrow = conversion(DType::f32, to);
   const Row sticky = is_half(to) ? sticky_row(from) : nullptr;
   const ConversionRows& rows = conversion_rows();
-  op.row.plain = sticky != nullptr ? sticky : rows[static_cast<std::size_t>(working_from)][static_cast<std::size_t>(working_to)];
+  op.row = sticky != nullptr ? sticky : rows[static_cast<std::size_t>(working_from)][static_cast<std::size_t>(working_to)];
   run_elementwise(call, context, op);
 }
+
+[[maybe_unused]] static const bool is_registered = register_host_kernel("Cast", cast);
 
 }  // namespace tutti::kernels

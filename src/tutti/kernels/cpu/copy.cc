@@ -4,6 +4,7 @@
 
 #include "tutti/kernels/cpu/kernels.h"
 #include "tutti/kernels/cpu/ranges.h"
+#include "tutti/kernels/cpu/registration.h"
 #include "tutti/kernels/cpu/streaming.h"
 #include "tutti/kernels/cpu/strided.h"
 
@@ -93,29 +94,31 @@ bool copy_transposed(const Layout& from, std::byte* to, Parallel& parallel) {
 
 }  // namespace
 
-void copy(const KernelCall& call, KernelContext& context) {
-  const Layout from(call.in(0));
-  const Layout to(call.out());
+static void copy_call(const KernelCall& call, KernelContext& context) { copy(call.in(0), call.out(), context.parallel); }
+
+void copy(const Operand& source, const Operand& target, Parallel& parallel) {
+  const Layout from(source);
+  const Layout to(target);
   const auto size = static_cast<std::int64_t>(to.element_size());
   if (to.count() == 0) return;
   const unsigned is_fill = to.count() > 1 && from.is_single() ? 1 : 0;
   if (to.is_dense() && (from.is_dense() || is_fill != 0)) {
     if (to.data() == from.data() && is_fill == 0) return;
-    const RowPair& rows = copy_rows()[static_cast<std::size_t>(std::countr_zero(to.element_size()))];
+    const CopyRows& rows = copy_rows()[static_cast<std::size_t>(std::countr_zero(to.element_size()))];
     const Row row = pays_to_stream(to.count() * size * (is_fill != 0 ? 1 : 2)) ? rows.streaming : rows.plain;
-    for_each_range(context.parallel, to.count(), [&](std::int64_t begin, std::int64_t end) {
-      const void* source = from.data() + (is_fill != 0 ? 0 : begin * size);
-      row(&source, is_fill, to.data() + begin * size, static_cast<std::size_t>(end - begin));
+    for_each_range(parallel, to.count(), [&](std::int64_t begin, std::int64_t end) {
+      const void* start = from.data() + (is_fill != 0 ? 0 : begin * size);
+      row(&start, is_fill, to.data() + begin * size, static_cast<std::size_t>(end - begin));
     });
     return;
   }
   if (to.is_dense()) {
-    if (copy_transposed(from, to.data(), context.parallel)) return;
-    for_each_range(context.parallel, to.count(),
+    if (copy_transposed(from, to.data(), parallel)) return;
+    for_each_range(parallel, to.count(),
                    [&](std::int64_t begin, std::int64_t end) { from.gather(begin, end - begin, to.data() + begin * size); });
     return;
   }
-  for_each_range(context.parallel, to.count(), [&](std::int64_t begin, std::int64_t end) {
+  for_each_range(parallel, to.count(), [&](std::int64_t begin, std::int64_t end) {
     alignas(64) std::array<std::byte, block_elements * 8> block;
     for (std::int64_t at = begin; at < end; at += block_elements) {
       const std::int64_t n = std::min(block_elements, end - at);
@@ -124,5 +127,7 @@ void copy(const KernelCall& call, KernelContext& context) {
     }
   });
 }
+
+[[maybe_unused]] static const bool is_registered = register_host_kernel("_Copy", copy_call) && register_host_kernel("_EagerConst", copy_call) && register_host_kernel("Fill", copy_call);
 
 }  // namespace tutti::kernels

@@ -1,9 +1,9 @@
 #include "tutti/kernels/cpu/elementwise.h"
 
+#include <bit>
 #include <string>
 
 #include "tutti/base/error.h"
-#include "tutti/kernels/cpu/kernels.h"
 #include "tutti/kernels/cpu/streaming.h"
 
 namespace tutti::kernels {
@@ -31,14 +31,30 @@ void run_in_ranges(const KernelCall& call, KernelContext& context, const Element
     in_place = in_place || layout.data() == out.data;
   }
   if (direct) {
-    const Row row = !in_place && pays_to_stream(touched) && op.row.streaming != nullptr ? op.row.streaming : op.row.plain;
-    for_each_range(context.parallel, count, [&](std::int64_t begin, std::int64_t end) {
-      std::array<const void*, 3> inputs;
+    const auto inputs_at = [&](std::int64_t begin) {
+      std::array<const void*, 3> inputs{};
       for (std::size_t i = 0; i < n_inputs; ++i) {
         const auto size = static_cast<std::int64_t>(readers[i].layout().element_size());
         inputs[i] = readers[i].layout().data() + ((singles >> i & 1U) != 0 ? 0 : begin * size);
       }
-      row(inputs.data(), singles, out.data + begin * out_size, static_cast<std::size_t>(end - begin));
+      return inputs;
+    };
+    if (in_place || !pays_to_stream(touched)) {
+      for_each_range(context.parallel, count, [&](std::int64_t begin, std::int64_t end) {
+        op.row(inputs_at(begin).data(), singles, out.data + begin * out_size, static_cast<std::size_t>(end - begin));
+      });
+      return;
+    }
+    // A block stays in the innermost cache on its way past the others.
+    const Row stream = copy_rows()[static_cast<std::size_t>(std::countr_zero(static_cast<std::uint64_t>(out_size)))].streaming;
+    for_each_range(context.parallel, count, [&](std::int64_t begin, std::int64_t end) {
+      Scratch scratch;
+      const void* block = scratch.working.data();
+      for (std::int64_t at = begin; at < end; at += block_elements) {
+        const auto n = static_cast<std::size_t>(std::min(block_elements, end - at));
+        op.row(inputs_at(at).data(), singles, scratch.working.data(), n);
+        stream(&block, 0, out.data + at * out_size, n);
+      }
     });
     return;
   }
@@ -54,18 +70,20 @@ void run_in_ranges(const KernelCall& call, KernelContext& context, const Element
         if ((singles >> i & 1U) == 0) inputs[i] = readers[i].read(at, n, scratch[i]);
       }
       std::byte* room = writer.room(at, n, scratch[3]);
-      op.row.plain(inputs.data(), singles, room, static_cast<std::size_t>(n));
+      op.row(inputs.data(), singles, room, static_cast<std::size_t>(n));
       writer.write(at, n, room, scratch[3]);
     }
   });
 }
 
-std::array<Elementwise, dtype_count> elementwise_by_dtype(const std::array<RowPair, dtype_count>& rows) {
+std::array<Elementwise, dtype_count> elementwise_by_dtype(const std::array<Row, dtype_count>& rows, bool gives_bool) {
   std::array<Elementwise, dtype_count> all;
   for (std::size_t i = 0; i < dtype_count; ++i) all[i].row = rows[i];
   for (const DType half : {DType::f16, DType::bf16}) {
-    all[static_cast<std::size_t>(half)] = {rows[static_cast<std::size_t>(DType::f32)], conversion(half, DType::f32),
-                                           conversion(DType::f32, half)};
+    const Row row = rows[static_cast<std::size_t>(DType::f32)];
+    if (row == nullptr) continue;
+    all[static_cast<std::size_t>(half)] = {row, conversion(half, DType::f32),
+                                           gives_bool ? nullptr : conversion(DType::f32, half)};
   }
   return all;
 }
@@ -73,48 +91,6 @@ std::array<Elementwise, dtype_count> elementwise_by_dtype(const std::array<RowPa
 void refuse_dtype(const char* op, DType dtype, Site site) {
   const std::string name(to_string(dtype));
   throw KernelFailed(std::string(op) + " has no CPU kernel for " + name + "; cast the input first", site);
-}
-
-namespace {
-using Table = std::array<Elementwise, dtype_count>;
-
-inline void run(const char* name, const Table& table, const KernelCall& call, KernelContext& context) {
-  const DType dtype = call.in(call.inputs - 1U).dtype;
-  const Elementwise& op = table[static_cast<std::size_t>(dtype)];
-  if (op.row.plain == nullptr) refuse_dtype(name, dtype, call.site);
-  run_elementwise(call, context, op);
-}
-}  // namespace
-
-void add(const KernelCall& call, KernelContext& context) {
-  static const Table table = elementwise_by_dtype(arithmetic_rows().add);
-  run("AddV2", table, call, context);
-}
-
-void multiply(const KernelCall& call, KernelContext& context) {
-  static const Table table = elementwise_by_dtype(arithmetic_rows().multiply);
-  run("Mul", table, call, context);
-}
-
-void exp(const KernelCall& call, KernelContext& context) {
-  static const Table table = elementwise_by_dtype(arithmetic_rows().exp);
-  run("Exp", table, call, context);
-}
-
-void relu(const KernelCall& call, KernelContext& context) {
-  static const Table table = elementwise_by_dtype(arithmetic_rows().relu);
-  run("Relu", table, call, context);
-}
-
-void select(const KernelCall& call, KernelContext& context) {
-  static const Table table = [] {
-    Table all;
-    for (std::size_t i = 0; i < dtype_count; ++i) {
-      all[i].row = select_rows()[static_cast<std::size_t>(std::countr_zero(size_of(static_cast<DType>(i))))];
-    }
-    return all;
-  }();
-  run("SelectV2", table, call, context);
 }
 
 }  // namespace tutti::kernels

@@ -9,7 +9,7 @@ namespace tutti::kernels {
 
 // Half precision is widened to f32, worked on and narrowed.
 struct Elementwise {
-  RowPair row;
+  Row row = nullptr;
   Row widen = nullptr;
   Row narrow = nullptr;
 };
@@ -31,15 +31,15 @@ inline void run_elementwise(const KernelCall& call, KernelContext& context, cons
       singles |= 1U << i;
     }
     if (direct) {
-      op.row.plain(inputs.data(), singles, out.data, static_cast<std::size_t>(count));
+      op.row(inputs.data(), singles, out.data, static_cast<std::size_t>(count));
       return;
     }
   }
   if (count > 0) run_in_ranges(call, context, op);
 }
 
-// One Elementwise for each dtype from the rows of an op.
-std::array<Elementwise, dtype_count> elementwise_by_dtype(const std::array<RowPair, dtype_count>& rows);
+// One Elementwise for each dtype from the rows of an op. `gives_bool`: the rows write bools, whatever they read.
+std::array<Elementwise, dtype_count> elementwise_by_dtype(const std::array<Row, dtype_count>& rows, bool gives_bool = false);
 
 // Throws: the op was placed here with a dtype its kernel does not have.
 [[noreturn]] void refuse_dtype(const char* op, DType dtype, Site site);

@@ -6,6 +6,7 @@
 #include "tutti/kernels/cpu/blas.h"
 #include "tutti/kernels/cpu/elementwise.h"
 #include "tutti/kernels/cpu/kernels.h"
+#include "tutti/kernels/cpu/registration.h"
 
 namespace tutti::kernels {
 
@@ -230,7 +231,7 @@ bool as_one_product(const KernelCall& call, Operand& a, Operand& b, Operand& c) 
 
 }  // namespace
 
-void matmul(const KernelCall& call, KernelContext& context) {
+static void matmul(const KernelCall& call, KernelContext& context) {
   Operand one_a;
   Operand one_b;
   Operand one_c;
@@ -246,13 +247,10 @@ void matmul(const KernelCall& call, KernelContext& context) {
   if (batch == 0) return;
   if (k == 0) {  // a sum of nothing
     static constexpr std::uint64_t zero = 0;
-    std::array<Operand, 2> fill{call.out(), call.out()};
-    fill[0].data = reinterpret_cast<std::byte*>(const_cast<std::uint64_t*>(&zero));
-    for (std::size_t i = 0; i < fill[0].rank; ++i) fill[0].axes[i].stride = 0;
-    KernelCall zeros = call;
-    zeros.inputs = 1;
-    zeros.operands = fill.data();
-    copy(zeros, context);
+    Operand zeros = call.out();
+    zeros.data = reinterpret_cast<std::byte*>(const_cast<std::uint64_t*>(&zero));
+    for (std::size_t i = 0; i < zeros.rank; ++i) zeros.axes[i].stride = 0;
+    copy(zeros, call.out(), context.parallel);
     return;
   }
   const auto cores = static_cast<std::int64_t>(context.parallel.width());
@@ -287,5 +285,7 @@ void matmul(const KernelCall& call, KernelContext& context) {
     multiply_one(a.at(i).part(top, height, 0, k), b.at(i).part(0, k, left, width), c.at(i).part(top, height, left, width));
   });
 }
+
+[[maybe_unused]] static const bool is_registered = register_host_kernel("MatMul", matmul);
 
 }  // namespace tutti::kernels

@@ -4,7 +4,7 @@
 #include "tutti/base/error.h"
 #include "tutti/exec/index_message.h"
 #include "tutti/kernels/cpu/elementwise.h"
-#include "tutti/kernels/cpu/kernels.h"
+#include "tutti/kernels/cpu/registration.h"
 
 namespace tutti::kernels {
 
@@ -63,12 +63,12 @@ std::vector<std::int64_t> counts_by_range(const TruthReader& reader, Parallel& p
 
 }  // namespace
 
-void count_nonzero(const KernelCall& call, KernelContext& context) {
+static void count_nonzero(const KernelCall& call, KernelContext& context) {
   const std::vector<std::int64_t> counts = counts_by_range(TruthReader(call.in(0)), context.parallel);
   *call.out().as<std::int64_t>() = std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
 }
 
-void nonzero(const KernelCall& call, KernelContext& context) {
+static void nonzero(const KernelCall& call, KernelContext& context) {
   const Operand& in = call.in(0);
   const Operand& out = call.out();
   const TruthReader reader(in);
@@ -104,5 +104,8 @@ void nonzero(const KernelCall& call, KernelContext& context) {
     }
   });
 }
+
+[[maybe_unused]] static const bool is_registered = register_host_kernel("CountNonzero", count_nonzero) &&
+                                            register_host_kernel("NonZero", nonzero);
 
 }  // namespace tutti::kernels

@@ -12,7 +12,7 @@
 // one by one (never fused) and then rounded to the dtype, and last limited to the dtype's least and largest value in
 // [low, high); if the dtype has none there, it is low rounded to the dtype.
 #include "tutti/exec/uniform_bounds.h"
-#include "tutti/kernels/cpu/kernels.h"
+#include "tutti/kernels/cpu/registration.h"
 #include "tutti/kernels/cpu/ranges.h"
 
 namespace tutti::kernels {
@@ -80,7 +80,7 @@ void fill(const UniformAttributes& draw, DType dtype, std::int64_t n, const std:
 
 }  // namespace
 
-void random_uniform(const KernelCall& call, KernelContext& context) {
+static void random_uniform(const KernelCall& call, KernelContext& context) {
   const auto draw = call.attributes->as<UniformAttributes>();
   const Operand& out = call.out();
   const Writer writer(out);
@@ -99,5 +99,7 @@ void random_uniform(const KernelCall& call, KernelContext& context) {
     }
   });
 }
+
+[[maybe_unused]] static const bool is_registered = register_host_kernel("RandomUniform", random_uniform);
 
 }  // namespace tutti::kernels

@@ -7,8 +7,11 @@
 #define TUTTI_KERNELS_CPU_ROW_LOOPS
 #endif
 
+#include <array>
 #include <cstddef>
+#include <utility>
 
+#include "tutti/kernels/cpu/rows.h"
 #include "tutti/kernels/cpu/vector_math.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -73,73 +76,96 @@ HWY_INLINE std::size_t before_aligned(D d, const hn::TFromD<D>* output, std::siz
   return head < count ? head : count;
 }
 
-template <class Function, class D, bool streaming>
+// Writes what a scalar function gives: elements like those it was given, or a mask as bools.
+template <class D>
+struct Sink {
+  hn::TFromD<D>* output;
+
+  HWY_INLINE explicit Sink(void* out) : output(static_cast<hn::TFromD<D>*>(out)) {}
+  HWY_INLINE void put(hn::Vec<D> v, std::size_t at) const { hn::StoreU(v, D(), output + at); }
+  HWY_INLINE void put(hn::Vec<D> v, std::size_t at, std::size_t count) const { store<D>(v, output + at, count); }
+};
+
+template <class D>
+struct BoolSink {
+  std::uint8_t* output;
+
+  HWY_INLINE explicit BoolSink(void* out) : output(static_cast<std::uint8_t*>(out)) {}
+  HWY_INLINE void put(hn::Mask<D> mask, std::size_t at) const { put(mask, at, hn::Lanes(D())); }
+  // A byte of the mask's bits becomes eight bools at a time.
+  HWY_INLINE void put(hn::Mask<D> mask, std::size_t at, std::size_t count) const {
+    std::uint8_t bits[8 + hn::MaxLanes(D()) / 8] = {};
+    hn::StoreMaskBits(D(), mask, bits);
+    for (std::size_t i = 0; i < count; i += 8) {
+      const std::uint64_t one_bit_each = bits[i / 8] * 0x0101010101010101ULL & 0x8040201008040201ULL;
+      const std::uint64_t bools = (one_bit_each + 0x7f7f7f7f7f7f7f7fULL) >> 7U & 0x0101010101010101ULL;
+      std::memcpy(output + at + i, &bools, count - i < 8 ? count - i : 8);
+    }
+  }
+};
+
+// The inputs' elements, a vector of each at a time.
+template <class Function, class D, class Output, std::size_t... k>
+HWY_INLINE void apply_row(const void* const* inputs, unsigned singles, void* out, std::size_t count, std::index_sequence<k...>) {
+  const D d;
+  const VectorMath<D> m;
+  const std::size_t lanes = hn::Lanes(d);
+  const Output output(out);
+  Repeated<D> repeated[sizeof...(k)];
+  Source<D> in[]{Source<D>(inputs[k], (singles >> k & 1U) != 0, repeated[k])...};
+  std::size_t i = 0;
+  for (; i + lanes <= count; i += lanes) {
+    output.put(Function::apply(m, in[k].load()...), i);
+    (in[k].advance(), ...);
+  }
+  if (i < count) output.put(Function::apply(m, in[k].load(count - i)...), i, count - i);
+}
+
+template <class Function, class D>
 void unary_row(const void* const* inputs, unsigned singles, void* out, std::size_t count) {
-  using T = hn::TFromD<D>;
-  const D d;
-  const VectorMath<D> m;
-  const std::size_t lanes = hn::Lanes(d);
-  T* output = static_cast<T*>(out);
-  Repeated<D> repeated;
-  Source<D> a(inputs[0], (singles & 1U) != 0, repeated);
-  std::size_t i = 0;
-  if constexpr (streaming) {
-    i = before_aligned(d, output, count);
-    if (i != 0) store<D>(Function::apply(m, a.load(i)), output, i);
-    a.advance(i);
-    for (; i + lanes <= count; i += lanes) {
-      hn::Stream(Function::apply(m, a.load()), d, output + i);
-      a.advance();
-    }
-    hwy::FlushStream();
-  } else {
-    for (; i + lanes <= count; i += lanes) {
-      hn::StoreU(Function::apply(m, a.load()), d, output + i);
-      a.advance();
-    }
-  }
-  if (i < count) store<D>(Function::apply(m, a.load(count - i)), output + i, count - i);
+  apply_row<Function, D, Sink<D>>(inputs, singles, out, count, std::make_index_sequence<1>{});
 }
 
-template <class Function, class D, bool streaming>
-void binary_row(const void* const* inputs, unsigned singles, void* out, std::size_t count) {
-  using T = hn::TFromD<D>;
-  const D d;
-  const VectorMath<D> m;
-  const std::size_t lanes = hn::Lanes(d);
-  T* output = static_cast<T*>(out);
-  Repeated<D> repeated[2];
-  Source<D> a(inputs[0], (singles & 1U) != 0, repeated[0]);
-  Source<D> b(inputs[1], (singles & 2U) != 0, repeated[1]);
-  std::size_t i = 0;
-  if constexpr (streaming) {
-    i = before_aligned(d, output, count);
-    if (i != 0) store<D>(Function::apply(m, a.load(i), b.load(i)), output, i);
-    a.advance(i);
-    b.advance(i);
-    for (; i + lanes <= count; i += lanes) {
-      hn::Stream(Function::apply(m, a.load(), b.load()), d, output + i);
-      a.advance();
-      b.advance();
-    }
-    hwy::FlushStream();
-  } else {
-    for (; i + lanes <= count; i += lanes) {
-      hn::StoreU(Function::apply(m, a.load(), b.load()), d, output + i);
-      a.advance();
-      b.advance();
-    }
-  }
-  if (i < count) store<D>(Function::apply(m, a.load(count - i), b.load(count - i)), output + i, count - i);
+template <int inputs_each, class Function, class D>
+void scalar_row(const void* const* inputs, unsigned singles, void* out, std::size_t count) {
+  using Output = std::conditional_t<Function::op.gives_bool, BoolSink<D>, Sink<D>>;
+  apply_row<Function, D, Output>(inputs, singles, out, count, std::make_index_sequence<static_cast<std::size_t>(inputs_each)>{});
 }
 
-template <class Function, class D>
-RowPair unary() {
-  return {unary_row<Function, D, false>, unary_row<Function, D, true>};
+template <class Function>
+concept HasBoolForm = requires { typename Function::OfBools; };
+// Functions that compute a lot, by the number of primitives they are made of.
+template <class Function>
+concept IsHeavy = requires { requires Function::is_heavy; };
+
+// The row of an op for elements of type T; null where it does not take them. Half precision is worked on as f32.
+template <int inputs_each, class Function, class T>
+Row row_for() {
+  if constexpr (!Function::op.takes.contains(dtype_of<T>)) {
+    return nullptr;
+  } else if constexpr (std::is_same_v<T, bool>) {
+    if constexpr (HasBoolForm<Function>) {
+      return scalar_row<inputs_each, typename Function::OfBools, Tag<std::uint8_t>>;
+    } else {
+      return scalar_row<inputs_each, Function, Tag<std::uint8_t>>;
+    }
+  } else if constexpr (std::is_integral_v<T>) {
+    using Lane = std::conditional_t<Function::op.wraps, std::make_unsigned_t<T>, T>;
+    return scalar_row<inputs_each, Function, Tag<Lane>>;
+  } else if constexpr (IsHeavy<Function>) {
+    return scalar_row<inputs_each, Function, WideTag<T>>;
+  } else {
+    return scalar_row<inputs_each, Function, Tag<T>>;
+  }
 }
-template <class Function, class D>
-RowPair binary() {
-  return {binary_row<Function, D, false>, binary_row<Function, D, true>};
+
+// [op][dtype]
+template <int inputs_each, class... F>
+std::array<std::array<Row, dtype_count>, sizeof...(F)> rows_of(ScalarOps<inputs_each, F...>) {
+  return {std::array<Row, dtype_count>{
+      row_for<inputs_each, F, bool>(), row_for<inputs_each, F, std::uint8_t>(), row_for<inputs_each, F, std::int8_t>(),
+      row_for<inputs_each, F, std::int16_t>(), row_for<inputs_each, F, std::int32_t>(), row_for<inputs_each, F, std::int64_t>(),
+      nullptr, nullptr, row_for<inputs_each, F, float>(), row_for<inputs_each, F, double>()}...};
 }
 
 }  // namespace tutti::kernels::HWY_NAMESPACE

@@ -14,22 +14,13 @@ namespace tutti::kernels {
 using Row = void (*)(const void* const* inputs, unsigned singles, void* output, std::size_t count);
 
 // `streaming` writes past the caches: for outputs larger than they are.
-struct RowPair {
+struct CopyRows {
   Row plain = nullptr;
   Row streaming = nullptr;
 };
 
-// Null where an op lacks the dtype; f16 and bf16 are null everywhere: they are worked on as f32.
-struct ArithmeticRows {
-  std::array<RowPair, dtype_count> add, multiply, relu, exp;
-};
-const ArithmeticRows& arithmetic_rows();
-
 // By element size: 1, 2, 4, 8 bytes at index 0 to 3. A single input fills the output.
-const std::array<RowPair, 4>& copy_rows();
-
-// By element size, likewise. Inputs: bool condition, then the two choices.
-const std::array<RowPair, 4>& select_rows();
+const std::array<CopyRows, 4>& copy_rows();
 
 // [from][to]. Half precision only to and from f32. Float to integer truncates; what does not fit becomes the nearest
 // integer that does, NaN becomes 0. Integer to a smaller integer wraps. Anything but 0 is true.

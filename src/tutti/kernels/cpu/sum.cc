@@ -4,7 +4,7 @@
 
 #include "tutti/exec/attributes.h"
 #include "tutti/kernels/cpu/elementwise.h"
-#include "tutti/kernels/cpu/kernels.h"
+#include "tutti/kernels/cpu/registration.h"
 #include "tutti/kernels/cpu/pairwise.h"
 
 // The order of additions depends on the shape and strides alone, never on the number of cores: the summed elements are cut
@@ -305,7 +305,7 @@ void run(const KernelCall& call, Parallel& parallel) {
 
 }  // namespace
 
-void sum(const KernelCall& call, KernelContext& context) {
+static void sum(const KernelCall& call, KernelContext& context) {
   switch (call.out().dtype) {
     case DType::f16:
     case DType::bf16:
@@ -314,5 +314,7 @@ void sum(const KernelCall& call, KernelContext& context) {
     default: return run<std::int64_t>(call, context.parallel);
   }
 }
+
+[[maybe_unused]] static const bool is_registered = register_host_kernel("Sum", sum);
 
 }  // namespace tutti::kernels

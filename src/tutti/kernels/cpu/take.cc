@@ -6,7 +6,7 @@
 #include "tutti/exec/attributes.h"
 #include "tutti/exec/index_message.h"
 #include "tutti/kernels/cpu/elementwise.h"
-#include "tutti/kernels/cpu/kernels.h"
+#include "tutti/kernels/cpu/registration.h"
 
 namespace tutti::kernels {
 
@@ -95,7 +95,7 @@ void pick_elements(const std::byte* from, std::int64_t stride, const std::int64_
 }  // namespace
 
 // The output is outer x indices x inner, where x is outer x size x inner; one slice of `inner` is copied at a time.
-void take(const KernelCall& call, KernelContext& context) {
+static void take(const KernelCall& call, KernelContext& context) {
   const Operand& x = call.in(0);
   const Operand& out = call.out();
   const auto axis = static_cast<std::size_t>(call.attributes->as<TakeAttributes>().axis);
@@ -160,5 +160,7 @@ void take(const KernelCall& call, KernelContext& context) {
     copy_slices(slices * i / chunks, slices * (i + 1) / chunks);
   });
 }
+
+[[maybe_unused]] static const bool is_registered = register_host_kernel("GatherV2", take);
 
 }  // namespace tutti::kernels

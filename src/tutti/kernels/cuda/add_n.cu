@@ -3,7 +3,7 @@
 #include "tutti/kernels/cuda/copy.h"
 #include "tutti/kernels/cuda/device_input.h"
 #include "tutti/kernels/cuda/elementwise.cuh"
-#include "tutti/kernels/cuda/kernels.h"
+#include "tutti/kernels/cuda/registration.h"
 
 namespace tutti::kernels::cuda {
 
@@ -173,7 +173,7 @@ void add_all(const KernelCall& call, KernelContext& context) {
 }  // namespace
 
 // The sum so far of half precision that takes more than one launch, in f32.
-std::int64_t add_n_workspace(const OpCall& call, const Inference& in) {
+static std::int64_t add_n_workspace(const OpCall& call, const Inference& in) {
   const DType dtype = in.dtype(0);
   const std::size_t n_inputs = in.inputs();
   if ((dtype != DType::f16 && dtype != DType::bf16) || n_inputs <= most_strided) return 0;
@@ -187,7 +187,7 @@ std::int64_t add_n_workspace(const OpCall& call, const Inference& in) {
   return element_count(in.shape(0)).value_or(0) * static_cast<std::int64_t>(sizeof(float));
 }
 
-void add_n(const KernelCall& call, KernelContext& context) {
+static void add_n(const KernelCall& call, KernelContext& context) {
   if (call.out().count() == 0) return;
   if (call.inputs == 1) return copy_operand(call.in(0), call.out(), queue_of(context), call);
   switch (call.out().dtype) {
@@ -203,5 +203,7 @@ void add_n(const KernelCall& call, KernelContext& context) {
     case DType::f64: return add_all<Add, double>(call, context);
   }
 }
+
+[[maybe_unused]] static const bool is_registered = register_cuda_kernel("AddN", add_n, add_n_workspace);
 
 }  // namespace tutti::kernels::cuda

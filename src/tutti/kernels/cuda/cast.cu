@@ -2,7 +2,7 @@
 
 #include "tutti/kernels/cuda/cast.cuh"
 #include "tutti/kernels/cuda/copy.h"
-#include "tutti/kernels/cuda/kernels.h"
+#include "tutti/kernels/cuda/registration.h"
 
 namespace tutti::kernels::cuda {
 
@@ -82,7 +82,7 @@ void cast_strided(const Axes& axes, Queue& queue, const KernelCall& call) {
 
 }  // namespace
 
-void cast(const KernelCall& call, KernelContext& context) {
+static void cast(const KernelCall& call, KernelContext& context) {
   const Operand& in = call.in(0);
   const Operand& out = call.out();
   Queue& queue = queue_of(context);
@@ -99,5 +99,7 @@ void cast(const KernelCall& call, KernelContext& context) {
              : cast_strided<std::int64_t, std::uint64_t>(axes, queue, call);
   }
 }
+
+[[maybe_unused]] static const bool is_registered = register_cuda_kernel("Cast", cast);
 
 }  // namespace tutti::kernels::cuda

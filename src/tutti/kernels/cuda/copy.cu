@@ -1,7 +1,7 @@
 #include "tutti/kernels/cuda/copy.h"
 
 #include "tutti/kernels/cuda/elementwise.cuh"
-#include "tutti/kernels/cuda/kernels.h"
+#include "tutti/kernels/cuda/registration.h"
 
 namespace tutti::kernels::cuda {
 
@@ -165,6 +165,10 @@ void copy_operand(const Operand& from, const Operand& to, Queue& queue, const Ke
   });
 }
 
-void copy(const KernelCall& call, KernelContext& context) { copy_operand(call.in(0), call.out(), queue_of(context), call); }
+static void copy(const KernelCall& call, KernelContext& context) { copy_operand(call.in(0), call.out(), queue_of(context), call); }
+
+[[maybe_unused]] static const bool is_registered = register_cuda_kernel("_Copy", copy) &&
+    register_cuda_kernel("_EagerConst", copy) &&
+    register_cuda_kernel("Fill", copy);
 
 }  // namespace tutti::kernels::cuda

@@ -167,13 +167,19 @@ bool launch_dense(const F& f, Queue& queue, const KernelCall& call, std::index_s
   return true;
 }
 
-template <int width, class Index, class F, class Out, class... In, std::size_t... k>
+// `axes` says where the operands begin; an input without an address is a number inside the call.
+template <int width, class F, class Out, class... In, std::size_t... k>
 void launch_strided(const F& f, Queue& queue, const KernelCall& call, const Axes& axes, unsigned repeated,
                     std::index_sequence<k...>) {
-  const Layout<Index, sizeof...(In) + 1> layout(axes);
+  const Layout<std::uint32_t, sizeof...(In) + 1> layout(axes);
   const Grid grid = grid_for(axes.count(), strided_unroll<width>, queue);
-  launch<strided_kernel<width, Index, F, Out, In...>>(queue, call, grid, f, call.out().as<Out>(), layout,
-                                                      source_of<In>(call.in(k), (repeated >> (k + 1) & 1U) != 0)...);
+  const auto source = [&]<class T>(std::type_identity<T>, std::size_t number) {
+    Source<T> made = source_of<T>(call.in(number), (repeated >> (number + 1) & 1U) != 0);
+    if (made.data != nullptr) made.data = reinterpret_cast<const T*>(axes.data[number + 1]);
+    return made;
+  };
+  launch<strided_kernel<width, std::uint32_t, F, Out, In...>>(queue, call, grid, f, reinterpret_cast<Out*>(axes.data[0]), layout,
+                                                              source(std::type_identity<In>{}, k)...);
 }
 
 // The op's output is f of its inputs, element by element. Out and In are the types of the stored elements.
@@ -186,14 +192,13 @@ void run_elementwise(const KernelCall& call, KernelContext& context, const F& f 
   constexpr int width = pack_width<Out, In...>;
   std::array<const Operand*, sizeof...(In) + 1> operands{&call.out()};
   for (std::size_t i = 0; i < sizeof...(In); ++i) operands[i + 1] = &call.in(i);
-  Axes axes = collapse(operands);
-  if (!axes.fits_32_bits()) {
-    launch_strided<1, std::uint64_t, F, Out, In...>(f, queue, call, axes, 0, numbers);
-  } else if (const auto repeated = into_packs(axes, width)) {
-    launch_strided<width, std::uint32_t, F, Out, In...>(f, queue, call, axes, *repeated, numbers);
-  } else {
-    launch_strided<1, std::uint32_t, F, Out, In...>(f, queue, call, axes, 0, numbers);
-  }
+  for_each_32_bit_part(collapse(operands), [&](Axes part) {
+    if (const auto repeated = into_packs(part, width)) {
+      launch_strided<width, F, Out, In...>(f, queue, call, part, *repeated, numbers);
+    } else {
+      launch_strided<1, F, Out, In...>(f, queue, call, part, 0, numbers);
+    }
+  });
 }
 
 }  // namespace tutti::kernels::cuda

@@ -2,10 +2,12 @@
 // kernel by value.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <optional>
 #include <span>
 #include <type_traits>
@@ -39,6 +41,30 @@ struct Axes {
 // Drops axes of size 1 and joins those that step together in every operand. The order is that of the first operand's
 // memory, smallest step innermost: for a dense one, row order. All have the same sizes; none is 0.
 Axes collapse(std::span<const Operand* const> operands) noexcept;
+
+// Calls visit(part) for parts that cover the axes and whose indices and offsets fit 32 bits: the axes themselves, if they do.
+template <class Visit>
+void for_each_32_bit_part(const Axes& axes, const Visit& visit) {
+  if (axes.fits_32_bits()) return visit(axes);
+  std::size_t longest = 0;  // halving the axis that reaches furthest soon makes the rest fit
+  std::int64_t reach = 0;
+  for (std::size_t i = 0; i < axes.rank; ++i) {
+    std::int64_t step = 1;
+    for (std::size_t k = 0; k < axes.operands; ++k) step = std::max(step, std::abs(axes.stride[i][k]));
+    if (axes.size[i] > 1 && axes.size[i] * step >= reach) {
+      reach = axes.size[i] * step;
+      longest = i;
+    }
+  }
+  Axes first = axes;
+  Axes second = axes;
+  first.size[longest] = axes.size[longest] / 2;
+  second.size[longest] = axes.size[longest] - first.size[longest];
+  for (std::size_t k = 0; k < axes.operands; ++k)
+    second.data[k] += first.size[longest] * axes.stride[longest][k] * axes.element_bytes[k];
+  for_each_32_bit_part(first, visit);
+  for_each_32_bit_part(second, visit);
+}
 
 // Makes `width` elements that lie side by side one step of the innermost axis, if the first operand has them side by side,
 // each of the others too or one that stands for all, and all of them are aligned. Strides stay in elements. The answer's

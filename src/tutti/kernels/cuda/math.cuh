@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "tutti/exec/scalar_op.h"
 #include "tutti/tensor/dtype.h"
 
 namespace tutti::kernels::cuda {
@@ -97,12 +98,17 @@ struct ScalarMath {
   }
 };
 
-// A scalar function over stored elements: half precision is widened, worked on and rounded once.
-template <class Function, class T>
+// A scalar function over stored elements: half precision is widened, worked on and rounded once. What a test gives is a bool.
+template <class Function, class Out>
 struct Applied {
-  template <class... X>
-  __device__ __forceinline__ T operator()(X... x) const {
-    return narrow<T>(Function::apply(ScalarMath<Working<T>>{}, widen(x)...));
+  template <class X, class... More>
+  __device__ __forceinline__ Out operator()(X x, More... more) const {
+    const auto result = Function::apply(ScalarMath<Working<X>>{}, widen(x), widen(more)...);
+    if constexpr (Function::op.gives_bool) {
+      return static_cast<Out>(result ? 1 : 0);
+    } else {
+      return narrow<Out>(result);
+    }
   }
 };
 

@@ -13,7 +13,7 @@
 #include "tutti/kernels/cuda/copy.h"
 #include "tutti/kernels/cuda/cublas_lt.h"
 #include "tutti/kernels/cuda/device_input.h"
-#include "tutti/kernels/cuda/kernels.h"
+#include "tutti/kernels/cuda/registration.h"
 #include "tutti/kernels/cuda/launch.h"
 #include "tutti/kernels/cuda/matmul_integer.h"
 #include "tutti/kernels/cuda/product.h"
@@ -258,7 +258,7 @@ void multiply_batch(const Product& product, Key key, std::byte* c, std::byte* wo
 
 }  // namespace
 
-std::int64_t matmul_workspace(const OpCall& call, const Inference& in) {
+static std::int64_t matmul_workspace(const OpCall& call, const Inference& in) {
   const TensorImpl* a = call.inputs()[0].tensor;
   const TensorImpl* b = call.inputs()[1].tensor;
   if (a == nullptr || b == nullptr || !is_floating(in.dtype(0))) return 0;
@@ -267,7 +267,7 @@ std::int64_t matmul_workspace(const OpCall& call, const Inference& in) {
   return product.packed_bytes + product.workspace_bytes;
 }
 
-void matmul(const KernelCall& call, KernelContext& context) {
+static void matmul(const KernelCall& call, KernelContext& context) {
   const Operand& a = device_input(call, 0);
   const Operand& b = device_input(call, 1);
   const Operand& c = call.out();
@@ -299,5 +299,7 @@ void matmul(const KernelCall& call, KernelContext& context) {
   key.tf32 = c.dtype == DType::f32 && call.attributes->size() != 0 && call.attributes->as<MatMulAttributes>().tf32;
   multiply_batch(product, key, c.data, scratch + product.packed_bytes, queue.stream(), call);
 }
+
+[[maybe_unused]] static const bool is_registered = register_cuda_kernel("MatMul", matmul, matmul_workspace);
 
 }  // namespace tutti::kernels::cuda

@@ -7,7 +7,7 @@
 #include "tutti/exec/index_message.h"
 #include "tutti/kernels/cuda/accumulate.cuh"
 #include "tutti/kernels/cuda/device_input.h"
-#include "tutti/kernels/cuda/kernels.h"
+#include "tutti/kernels/cuda/registration.h"
 #include "tutti/kernels/cuda/launch.h"
 #include "tutti/kernels/cuda/row_axes.cuh"
 #include "tutti/kernels/cuda/trap.cuh"
@@ -185,10 +185,10 @@ std::string describe_change(const Trap& trap) { return changed_since_counted(tra
 
 }  // namespace
 
-std::int64_t count_nonzero_workspace(const OpCall& /*call*/, const Inference& in) { return counts_bytes(in); }
-std::int64_t nonzero_workspace(const OpCall& /*call*/, const Inference& in) { return counts_bytes(in); }
+static std::int64_t count_nonzero_workspace(const OpCall& /*call*/, const Inference& in) { return counts_bytes(in); }
+static std::int64_t nonzero_workspace(const OpCall& /*call*/, const Inference& in) { return counts_bytes(in); }
 
-void count_nonzero(const KernelCall& call, KernelContext& context) {
+static void count_nonzero(const KernelCall& call, KernelContext& context) {
   const Operand& in = device_input(call, 0);
   Queue& queue = queue_of(context);
   auto* const out = call.out().as<unsigned long long>();
@@ -199,7 +199,7 @@ void count_nonzero(const KernelCall& call, KernelContext& context) {
   if (ranges.count > 1) launch<add_counts>(queue, call, {1, threads}, counts, ranges.count, out);
 }
 
-void nonzero(const KernelCall& call, KernelContext& context) {
+static void nonzero(const KernelCall& call, KernelContext& context) {
   const Operand& in = device_input(call, 0);
   const Operand& out = call.out();
   Queue& queue = queue_of(context);
@@ -223,5 +223,8 @@ void nonzero(const KernelCall& call, KernelContext& context) {
     launch<write_rows<U>>(queue, call, {static_cast<unsigned>(ranges.count), threads}, truth_task(in, ranges), to);
   });
 }
+
+[[maybe_unused]] static const bool is_registered = register_cuda_kernel("CountNonzero", count_nonzero, count_nonzero_workspace) &&
+    register_cuda_kernel("NonZero", nonzero, nonzero_workspace);
 
 }  // namespace tutti::kernels::cuda

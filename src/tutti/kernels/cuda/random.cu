@@ -2,7 +2,7 @@
 #include "tutti/exec/philox.h"
 #include "tutti/exec/uniform_bounds.h"
 #include "tutti/kernels/cuda/elementwise.cuh"
-#include "tutti/kernels/cuda/kernels.h"
+#include "tutti/kernels/cuda/registration.h"
 
 namespace tutti::kernels::cuda {
 
@@ -89,7 +89,7 @@ void draw_all(const UniformAttributes& attributes, const Draw& draw, const Kerne
 
 }  // namespace
 
-void random_uniform(const KernelCall& call, KernelContext& context) {
+static void random_uniform(const KernelCall& call, KernelContext& context) {
   const auto attributes = call.attributes->as<UniformAttributes>();
   Queue& queue = queue_of(context);
   const auto floating = [&]<class Stored, class T>(std::type_identity<Stored>, std::type_identity<T>) {
@@ -111,5 +111,7 @@ void random_uniform(const KernelCall& call, KernelContext& context) {
     case DType::f64: return floating(std::type_identity<double>{}, std::type_identity<double>{});
   }
 }
+
+[[maybe_unused]] static const bool is_registered = register_cuda_kernel("RandomUniform", random_uniform);
 
 }  // namespace tutti::kernels::cuda

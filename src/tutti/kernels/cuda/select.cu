@@ -1,5 +1,5 @@
 #include "tutti/kernels/cuda/elementwise.cuh"
-#include "tutti/kernels/cuda/kernels.h"
+#include "tutti/kernels/cuda/registration.h"
 
 namespace tutti::kernels::cuda {
 
@@ -20,7 +20,7 @@ void choose(const KernelCall& call, KernelContext& context) {
 }  // namespace
 
 // Elements are moved, not looked at: their size is all that matters.
-void select(const KernelCall& call, KernelContext& context) {
+static void select(const KernelCall& call, KernelContext& context) {
   switch (size_of(call.out().dtype)) {
     case 1: return choose<std::uint8_t>(call, context);
     case 2: return choose<std::uint16_t>(call, context);
@@ -28,5 +28,7 @@ void select(const KernelCall& call, KernelContext& context) {
     default: return choose<std::uint64_t>(call, context);
   }
 }
+
+[[maybe_unused]] static const bool is_registered = register_cuda_kernel("SelectV2", select);
 
 }  // namespace tutti::kernels::cuda

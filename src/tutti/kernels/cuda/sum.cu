@@ -3,7 +3,7 @@
 
 #include "tutti/exec/attributes.h"
 #include "tutti/kernels/cuda/device_input.h"
-#include "tutti/kernels/cuda/kernels.h"
+#include "tutti/kernels/cuda/registration.h"
 #include "tutti/kernels/cuda/sum_kernels.cuh"
 
 namespace tutti::kernels::cuda {
@@ -87,13 +87,13 @@ SumPlan plan_sum(const Operand& in, std::uint32_t mask, int multiprocessors) {
   return plan;
 }
 
-std::int64_t sum_workspace(const OpCall& call, const Inference& in) {
+static std::int64_t sum_workspace(const OpCall& call, const Inference& in) {
   const TensorImpl* tensor = call.inputs()[0].tensor;
   if (tensor == nullptr) return 0;
   return plan_sum(operand_of(*tensor), in.attributes<SumAttributes>().axes, most_multiprocessors).partial_bytes();
 }
 
-void sum(const KernelCall& call, KernelContext& context) {
+static void sum(const KernelCall& call, KernelContext& context) {
   const Operand& in = device_input(call, 0);
   const Operand& out = call.out();
   Queue& queue = queue_of(context);
@@ -112,5 +112,7 @@ void sum(const KernelCall& call, KernelContext& context) {
     sum_integers(plan, in.dtype, queue, call);
   }
 }
+
+[[maybe_unused]] static const bool is_registered = register_cuda_kernel("Sum", sum, sum_workspace);
 
 }  // namespace tutti::kernels::cuda

@@ -4,7 +4,7 @@
 #include "tutti/exec/attributes.h"
 #include "tutti/exec/index_message.h"
 #include "tutti/kernels/cuda/device_input.h"
-#include "tutti/kernels/cuda/kernels.h"
+#include "tutti/kernels/cuda/registration.h"
 #include "tutti/kernels/cuda/launch.h"
 #include "tutti/kernels/cuda/row_axes.cuh"
 #include "tutti/kernels/cuda/trap.cuh"
@@ -93,7 +93,7 @@ void in_units(TakeTask& task, std::int64_t elements) {
 
 }  // namespace
 
-void take(const KernelCall& call, KernelContext& context) {
+static void take(const KernelCall& call, KernelContext& context) {
   const Operand& x = device_input(call, 0);
   const Operand& indices = device_input(call, 1);
   Queue& queue = queue_of(context);
@@ -149,5 +149,7 @@ void take(const KernelCall& call, KernelContext& context) {
     default: return launch<take_slices<uint4>>(queue, call, grid, task);
   }
 }
+
+[[maybe_unused]] static const bool is_registered = register_cuda_kernel("GatherV2", take);
 
 }  // namespace tutti::kernels::cuda

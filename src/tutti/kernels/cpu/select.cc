@@ -1,7 +1,10 @@
-#include "tutti/kernels/cpu/rows.h"
+#include <bit>
+
+#include "tutti/kernels/cpu/elementwise.h"
+#include "tutti/kernels/cpu/registration.h"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "tutti/kernels/cpu/select_rows.cc"
+#define HWY_TARGET_INCLUDE "tutti/kernels/cpu/select.cc"
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 
 #include "tutti/kernels/cpu/row_loops.h"
@@ -24,7 +27,7 @@ HWY_INLINE hn::Mask<Tag<T>> condition_mask(const std::uint8_t* condition) {
   }
 }
 
-template <class T, bool streaming>
+template <class T>
 void select_row(const void* const* inputs, unsigned singles, void* out, std::size_t count) {
   const Tag<T> d;
   const std::size_t lanes = hn::Lanes(d);
@@ -40,36 +43,21 @@ void select_row(const void* const* inputs, unsigned singles, void* out, std::siz
   Source<Tag<T>> a(inputs[1], (singles & 2U) != 0, repeated[0]);
   Source<Tag<T>> b(inputs[2], (singles & 4U) != 0, repeated[1]);
   std::size_t i = 0;
-  if constexpr (streaming) {
-    i = before_aligned(d, output, count);
-    for (std::size_t j = 0; j < i; ++j) {
-      output[j] = condition[one_condition ? 0 : j] != 0 ? a.position[a.step == 0 ? 0 : j] : b.position[b.step == 0 ? 0 : j];
-    }
-    a.advance(i);
-    b.advance(i);
-  }
   for (; i + lanes <= count; i += lanes) {
     const auto chosen = hn::IfThenElse(condition_mask<T>(one_condition ? condition : condition + i), a.load(), b.load());
-    if constexpr (streaming) {
-      hn::Stream(chosen, d, output + i);
-    } else {
-      hn::StoreU(chosen, d, output + i);
-    }
+    hn::StoreU(chosen, d, output + i);
     a.advance();
     b.advance();
   }
-  if constexpr (streaming) hwy::FlushStream();
   for (std::size_t j = 0; i + j < count; ++j) {
     const std::uint8_t first = condition[one_condition ? 0 : i + j];
     output[i + j] = first != 0 ? a.position[a.step == 0 ? 0 : j] : b.position[b.step == 0 ? 0 : j];
   }
 }
 
-std::array<RowPair, 4> make_select_rows() {
-  return {{{select_row<std::uint8_t, false>, select_row<std::uint8_t, true>},
-           {select_row<std::uint16_t, false>, select_row<std::uint16_t, true>},
-           {select_row<std::uint32_t, false>, select_row<std::uint32_t, true>},
-           {select_row<std::uint64_t, false>, select_row<std::uint64_t, true>}}};
+// By element size: 1, 2, 4, 8 bytes.
+std::array<Row, 4> make_select_rows() {
+  return {select_row<std::uint8_t>, select_row<std::uint16_t>, select_row<std::uint32_t>, select_row<std::uint64_t>};
 }
 
 }  // namespace tutti::kernels::HWY_NAMESPACE
@@ -78,9 +66,17 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace tutti::kernels {
 HWY_EXPORT(make_select_rows);
-const std::array<RowPair, 4>& select_rows() {
-  static const std::array<RowPair, 4> rows = HWY_DYNAMIC_DISPATCH(make_select_rows)();
-  return rows;
+
+namespace {
+
+void select(const KernelCall& call, KernelContext& context) {
+  static const std::array<Row, 4> rows = HWY_DYNAMIC_DISPATCH(make_select_rows)();
+  run_elementwise(call, context, {rows[static_cast<std::size_t>(std::countr_zero(size_of(call.out().dtype)))]});
 }
+
+[[maybe_unused]] const bool is_registered = register_host_kernel("SelectV2", select);
+
+}  // namespace
+
 }  // namespace tutti::kernels
 #endif

@@ -1,4 +1,4 @@
-#include "ops/oracle.h"
+#include "oracle/oracle.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -10,7 +10,7 @@
 #include <limits>
 #include <numeric>
 
-namespace tutti::testing_ops {
+namespace tutti::oracle {
 
 namespace {
 
@@ -81,19 +81,6 @@ Shape Random::broadcast_partner(const Shape& shape) {
     if (one_in(4)) out[i] = 1;
   }
   return out;
-}
-
-std::vector<std::byte> bytes_of(const Tensor& x, Site site) {
-  return visit_dtype(x.dtype(), [&](auto element) {
-    using T = decltype(element);
-    const auto values = read<T>(x, site);
-    std::vector<std::byte> out(values.size() * sizeof(T));
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      const T value = values[i];
-      std::memcpy(out.data() + i * sizeof(T), &value, sizeof(T));
-    }
-    return out;
-  });
 }
 
 void Input::slice(std::int64_t axis, const Range& range) {
@@ -185,8 +172,18 @@ void Oracle::add(std::uint64_t seed, const std::string& op, const std::string& p
 }
 
 void Oracle::add(std::uint64_t seed, const std::string& op, const std::string& parameters,
+                 const std::vector<const Input*>& inputs, const std::vector<Tensor>& results) {
+  for (std::size_t i = 0; i < results.size(); ++i) add_output(seed, op, parameters, inputs, results[i], i);
+}
+
+void Oracle::add(std::uint64_t seed, const std::string& op, const std::string& parameters,
                  const std::vector<const Input*>& inputs, const Tensor& result) {
-  cases_ << R"({"op":")" << op << R"(","seed":)" << seed << R"(,"device":")" << result.device() << R"(","params":{)" << parameters
+  add_output(seed, op, parameters, inputs, result, 0);
+}
+
+void Oracle::add_output(std::uint64_t seed, const std::string& op, const std::string& parameters,
+                        const std::vector<const Input*>& inputs, const Tensor& result, std::size_t number) {
+  cases_ << R"({"op":")" << op << R"(","seed":)" << seed << R"(,"number":)" << number << R"(,"device":")" << result.device() << R"(","params":{)" << parameters
          << R"(},"inputs":[)";
   for (const Input* input : inputs) {
     cases_ << (input == inputs.front() ? "" : ",") << R"({"dtype":")" << to_string(input->dtype) << R"(","base":)"
@@ -200,16 +197,22 @@ void Oracle::add(std::uint64_t seed, const std::string& op, const std::string& p
 void Oracle::judge() {
   cases_.close();
   data_.close();
-  const std::filesystem::path program = std::filesystem::path(__FILE__).parent_path() / "oracle.py";
+  const // The bundle for GPU machines brings the judges along and names the Python that has NumPy there.
+  const char* bundled = std::getenv("TUTTI_TEST_JUDGES");
+  const char* python = std::getenv("TUTTI_TEST_PYTHON");
+  const std::filesystem::path folder =
+      bundled != nullptr ? std::filesystem::path(bundled) : std::filesystem::path(__FILE__).parent_path() / "judges";
   // -I: whatever Python environment the user has set up, Debian's own NumPy answers.
-  const std::string command = "/usr/bin/python3 -I '" + program.string() + "' '" + (folder_ / "cases").string() + "' '" +
+  const std::string command = std::string(python != nullptr ? python : "/usr/bin/python3 -I") + " '" +
+                              (folder / "judge.py").string() + "' '" + (folder_ / "cases").string() + "' '" +
                               (folder_ / "data").string() + "'";
   EXPECT_EQ(std::system(command.c_str()), 0)
       << "NumPy disagrees, or Debian's Python with NumPy (python3-numpy) is missing; see the lines above";
 }
 
 void compare_with_numpy(int count, Body body) {
-  simulate_gpus(1);
+  // A machine with a GPU is judged on it, any other on a simulated one.
+  if (list_physical_devices("GPU").empty()) simulate_gpus(1);
   std::uint64_t first = 1;
   if (const char* only = std::getenv("TUTTI_TEST_SEED")) {
     first = std::strtoull(only, nullptr, 10);
@@ -228,4 +231,4 @@ void compare_with_numpy(int count, Body body) {
   oracle.judge();
 }
 
-}  // namespace tutti::testing_ops
+}  // namespace tutti::oracle

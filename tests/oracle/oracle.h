@@ -9,12 +9,13 @@
 #include <string>
 #include <vector>
 
+#include "ops/elements.h"
 #include "tutti/tutti.h"
 
-namespace tutti::testing_ops {
+namespace tutti::oracle {
 
-inline constexpr std::array all_dtypes{DType::boolean, DType::u8,  DType::i8,   DType::i16, DType::i32,
-                                       DType::i64,     DType::f16, DType::bf16, DType::f32, DType::f64};
+using testing_ops::all_dtypes;
+using testing_ops::bytes_of;
 
 class Random {
  public:
@@ -44,8 +45,6 @@ inline constexpr std::array all_layouts{Layout::dense, Layout::sliced, Layout::t
                                         Layout::sliced_and_transposed};
 
 std::string json(const Dims& dims);
-// The elements in row order, as bytes.
-std::vector<std::byte> bytes_of(const Tensor& x, Site site = {});
 
 // A tensor and how NumPy gets the same: a dense array and views of it.
 struct Input {
@@ -74,10 +73,15 @@ class Oracle {
            const Tensor& result);
   void add(std::uint64_t seed, const std::string& op, const std::string& parameters, const std::vector<const Input*>& inputs,
            const Tensor& result);
+  // An op with several results: the judge is asked for each by its number.
+  void add(std::uint64_t seed, const std::string& op, const std::string& parameters, const std::vector<const Input*>& inputs,
+           const std::vector<Tensor>& results);
   // Fails the test where NumPy disagrees, or is missing.
   void judge();
 
  private:
+  void add_output(std::uint64_t seed, const std::string& op, const std::string& parameters,
+                  const std::vector<const Input*>& inputs, const Tensor& result, std::size_t number);
   std::int64_t store(const std::vector<std::byte>& bytes);
 
   std::filesystem::path folder_;
@@ -86,9 +90,10 @@ class Oracle {
   std::int64_t stored_ = 0;
 };
 
-// Runs the body with a generator of its own for each of `count` seeds, on the CPU and on a simulated GPU, and lets NumPy
+// Runs the body with a generator of its own for each of `count` seeds, on the CPU and on a GPU (a simulated one where there
+// is no other), and lets NumPy
 // judge. TUTTI_TEST_SEED=n runs that seed alone.
 using Body = void (*)(Random& random, Oracle& oracle);
 void compare_with_numpy(int count, Body body);
 
-}  // namespace tutti::testing_ops
+}  // namespace tutti::oracle

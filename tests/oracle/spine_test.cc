@@ -3,9 +3,9 @@
 
 #include <cstring>
 
-#include "ops/oracle.h"
+#include "oracle/oracle.h"
 
-namespace tutti::testing_ops {
+namespace tutti::oracle {
 namespace {
 
 template <class Visit>
@@ -272,4 +272,4 @@ TEST(AgainstNumPy, ViewsOfViews) {
 }
 
 }  // namespace
-}  // namespace tutti::testing_ops
+}  // namespace tutti::oracle

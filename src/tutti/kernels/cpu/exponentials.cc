@@ -1,0 +1,22 @@
+// Exponentials and logarithms.
+#include "tutti/kernels/cpu/family.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "tutti/kernels/cpu/exponentials.cc"
+#include "hwy/foreach_target.h"  // IWYU pragma: keep
+
+#include "tutti/kernels/cpu/row_loops.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace tutti::kernels::HWY_NAMESPACE {
+auto make_exponentials() { return rows_of(Exponentials{}); }
+}  // namespace tutti::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace tutti::kernels {
+HWY_EXPORT(make_exponentials);
+[[maybe_unused]] const bool exponentials_registered =
+    register_family<scalar::Exponentials, [] { return HWY_DYNAMIC_DISPATCH(make_exponentials)(); }>();
+}  // namespace tutti::kernels
+#endif

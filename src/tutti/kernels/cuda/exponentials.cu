@@ -1,0 +1,7 @@
+#include "tutti/kernels/cuda/family.cuh"
+
+namespace tutti::kernels::cuda {
+
+[[maybe_unused]] static const bool is_registered = register_family(Exponentials{});
+
+}  // namespace tutti::kernels::cuda

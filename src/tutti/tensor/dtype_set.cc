@@ -1,0 +1,21 @@
+#include "tutti/tensor/dtype_set.h"
+
+namespace tutti {
+
+std::string to_string(DTypes dtypes) {
+  if (dtypes == any_dtype) return "all dtypes";
+  if (dtypes == numeric_dtypes) return "numeric dtypes";
+  if (dtypes == floating_dtypes) return "floating dtypes";
+  if (dtypes == integer_dtypes) return "integer dtypes";
+  if (dtypes == (integer_dtypes | boolean_dtype)) return "bool and integer dtypes";
+  std::string list;
+  for (std::size_t i = 0; i < dtype_count; ++i) {
+    const auto dtype = static_cast<DType>(i);
+    if (!dtypes.contains(dtype)) continue;
+    list += (list.empty() ? "" : ", ");
+    list += to_string(dtype);
+  }
+  return list;
+}
+
+}  // namespace tutti
