@@ -1,6 +1,8 @@
 // What dtype comes out when two meet: the Python array API's table, written out, and our rules where it is silent.
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include <map>
 #include <utility>
 

@@ -183,8 +183,8 @@ void Oracle::add(std::uint64_t seed, const std::string& op, const std::string& p
 
 void Oracle::add_output(std::uint64_t seed, const std::string& op, const std::string& parameters,
                         const std::vector<const Input*>& inputs, const Tensor& result, std::size_t number) {
-  cases_ << R"({"op":")" << op << R"(","seed":)" << seed << R"(,"number":)" << number << R"(,"device":")" << result.device() << R"(","params":{)" << parameters
-         << R"(},"inputs":[)";
+  cases_ << R"({"op":")" << op << R"(","seed":)" << seed << R"(,"number":)" << number << R"(,"device":")" << result.device()
+         << R"(","params":{)" << parameters << R"(},"inputs":[)";
   for (const Input* input : inputs) {
     cases_ << (input == inputs.front() ? "" : ",") << R"({"dtype":")" << to_string(input->dtype) << R"(","base":)"
            << json(input->base) << R"(,"at":)" << store(input->bytes) << R"(,"views":[)" << input->views << "]}";
@@ -197,11 +197,10 @@ void Oracle::add_output(std::uint64_t seed, const std::string& op, const std::st
 void Oracle::judge() {
   cases_.close();
   data_.close();
-  const // The bundle for GPU machines brings the judges along and names the Python that has NumPy there.
+  // The bundle for GPU machines brings the judges along and names the Python that has NumPy there.
   const char* bundled = std::getenv("TUTTI_TEST_JUDGES");
   const char* python = std::getenv("TUTTI_TEST_PYTHON");
-  const std::filesystem::path folder =
-      bundled != nullptr ? std::filesystem::path(bundled) : std::filesystem::path(__FILE__).parent_path() / "judges";
+  const std::filesystem::path folder = bundled != nullptr ? std::filesystem::path(bundled) : std::filesystem::path(TUTTI_JUDGES);
   // -I: whatever Python environment the user has set up, Debian's own NumPy answers.
   const std::string command = std::string(python != nullptr ? python : "/usr/bin/python3 -I") + " '" +
                               (folder / "judge.py").string() + "' '" + (folder_ / "cases").string() + "' '" +
