@@ -130,8 +130,8 @@ TEST(Shutdown, IsSaidToThreadsThatGoOn) {
   for (const char* device : {"GPU:0", "GPU:1", "CPU:0"}) {
     threads.emplace_back([&, device] {
       set_synchronous_execution(false);
-      const DeviceScope on(device);
       try {
+        const DeviceScope on(device);  // a thread that starts late is told here
         for (;;) {
           (void)item<float>(ones({}) + 1);
           ++rounds;
