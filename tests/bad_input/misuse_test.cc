@@ -80,14 +80,14 @@ TEST_P(Misuse, SizesThatCannotBe) {
   EXPECT_REFUSED(ShapeError, "cannot be", constant(std::vector<float>{}, {huge, huge}));
   EXPECT_REFUSED(ShapeError, "cannot be", zeros({0, huge, huge}));
   EXPECT_REFUSED(ShapeError, "too large", reshape(zeros({0}), {0, huge, huge}));
-  EXPECT_REFUSED(ShapeError, "cannot be expanded", expand(zeros({0, 1, 1}), {0, huge, huge}));
+  EXPECT_REFUSED(ShapeError, "cannot be broadcast", broadcast_to(zeros({0, 1, 1}), {0, huge, huge}));
   EXPECT_EQ(item<float>(sum(zeros({0, huge}) + 1)), 0.F) << "no elements are no bytes";
 }
 
 TEST_P(Misuse, MoreAxesThanATensorHas) {
   EXPECT_REFUSED(ShapeError, "at most 8 axes", zeros({1, 1, 1, 1, 1, 1, 1, 1, 1}));
   EXPECT_REFUSED(ShapeError, "at most 8 axes", reshape(ones({1}), {1, 1, 1, 1, 1, 1, 1, 1, 1}));
-  EXPECT_REFUSED(ShapeError, "at most 8 axes", expand(ones({1}), {1, 1, 1, 1, 1, 1, 1, 1, 1}));
+  EXPECT_REFUSED(ShapeError, "at most 8 axes", broadcast_to(ones({1}), {1, 1, 1, 1, 1, 1, 1, 1, 1}));
   EXPECT_REFUSED(ShapeError, "at most 8 axes", sum(ones({1}), {0, 0, 0, 0, 0, 0, 0, 0, 0}));
   EXPECT_REFUSED(ShapeError, "at most 8 axes", Shape({1, 1, 1, 1, 1, 1, 1, 1, 1}));
   EXPECT_REFUSED(ShapeError, "at most 8 axes", Shape(std::vector<std::int64_t>(9, 1)));
@@ -100,13 +100,13 @@ TEST_P(Misuse, MoreThanThereIsMemoryFor) {
   EXPECT_REFUSED(OutOfMemory, "", zeros({huge}));
   EXPECT_REFUSED(OutOfMemory, "", ones({huge}, DType::u8));
   EXPECT_REFUSED(OutOfMemory, "", uniform({huge}));
-  EXPECT_REFUSED(OutOfMemory, "", contiguous(expand(ones({1}), {huge})));
-  EXPECT_REFUSED(OutOfMemory, "", expand(ones({1}), {huge}) + 1);
-  EXPECT_REFUSED(OutOfMemory, "", cast(expand(ones({1}), {huge}), DType::f64));
-  EXPECT_REFUSED(OutOfMemory, "", copy_to(expand(ones({1}), {huge}), GetParam()));
-  EXPECT_REFUSED(OutOfMemory, "", reshape(expand(ones({2, 1}), {2, huge}), {huge * 2}));
+  EXPECT_REFUSED(OutOfMemory, "", contiguous(broadcast_to(ones({1}), {huge})));
+  EXPECT_REFUSED(OutOfMemory, "", broadcast_to(ones({1}), {huge}) + 1);
+  EXPECT_REFUSED(OutOfMemory, "", cast(broadcast_to(ones({1}), {huge}), DType::f64));
+  EXPECT_REFUSED(OutOfMemory, "", copy_to(broadcast_to(ones({1}), {huge}), GetParam()));
+  EXPECT_REFUSED(OutOfMemory, "", reshape(broadcast_to(ones({2, 1}), {2, huge}), {huge * 2}));
   EXPECT_REFUSED(OutOfMemory, "", matmul(ones({1 << 20, 1}), ones({1, 1 << 20})));
-  EXPECT_REFUSED(OutOfMemory, "", Variable(expand(ones({1}), {huge})));
+  EXPECT_REFUSED(OutOfMemory, "", Variable(broadcast_to(ones({1}), {huge})));
 }
 
 TEST_P(Misuse, RaggedConstants) {
@@ -149,8 +149,8 @@ TEST_P(Misuse, TensorsThatWereNeverGivenAValue) {
   EXPECT_REFUSED(InvalidArgument, text, copy_to(none, "GPU:0"));
   EXPECT_REFUSED(InvalidArgument, text, slice(none, 0, {}));
   EXPECT_REFUSED(InvalidArgument, text, transpose(none));
-  EXPECT_REFUSED(InvalidArgument, text, transpose(none, {0}));
-  EXPECT_REFUSED(InvalidArgument, text, expand(none, {2}));
+  EXPECT_REFUSED(InvalidArgument, text, permute_dims(none, {0}));
+  EXPECT_REFUSED(InvalidArgument, text, broadcast_to(none, {2}));
   EXPECT_REFUSED(InvalidArgument, text, full({2}, none, DType::f32));
   EXPECT_REFUSED(InvalidArgument, text, Variable(none));
   EXPECT_REFUSED(InvalidArgument, text, call_op("AddV2", {kept, none}));

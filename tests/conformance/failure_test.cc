@@ -66,7 +66,7 @@ TEST_P(Failures, DependentsFailWithTheSameOrigin) {
   const Site here;
   const Tensor x = spoiled(here);
   const Tensor dependent = exp(x * 2 + 1);
-  const Tensor on_view = sum(expand(dependent, {3, 1}));
+  const Tensor on_view = sum(broadcast_to(dependent, {3, 1}));
   for (const Tensor& each : {x, dependent, on_view}) {
     try {
       (void)item<float>(each);

@@ -69,8 +69,9 @@ std::vector<Sample> three_by_four(DType dtype, int salt) {
   out.push_back({"rows from the second on", slice(make(dtype, {4, 4}, base(16)), 0, {.start = 1, .stop = {}}),
                  seen_through([](int i, int j) { return (i + 1) * 4 + j; })});
   out.push_back({"transposed", transpose(make(dtype, {4, 3}, base(12))), seen_through([](int i, int j) { return j * 3 + i; })});
-  out.push_back({"a row expanded", expand(make(dtype, {4}, base(4)), {3, 4}), seen_through([](int, int j) { return j; })});
-  out.push_back({"a column expanded", expand(make(dtype, {3, 1}, base(3)), {3, 4}), seen_through([](int i, int) { return i; })});
+  out.push_back({"a row expanded", broadcast_to(make(dtype, {4}, base(4)), {3, 4}), seen_through([](int, int j) { return j; })});
+  out.push_back(
+      {"a column expanded", broadcast_to(make(dtype, {3, 1}, base(3)), {3, 4}), seen_through([](int i, int) { return i; })});
   return out;
 }
 

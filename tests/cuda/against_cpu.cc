@@ -52,7 +52,7 @@ Tensor seen_as(const Tensor& base, const Input& input) {
       return rank == 1 ? turned : slice(turned, 0, {.start = {}, .stop = {}, .step = -1});
     }
     case Lie::shifted: return slice(base, -1, {.start = 1, .stop = {}});
-    case Lie::expanded: return expand(base, input.shape);
+    case Lie::expanded: return broadcast_to(base, input.shape);
     default: return base;
   }
 }

@@ -93,8 +93,8 @@ TEST_F(Dlpack, EveryDtypeKeepsItsNameAndItsBits) {
 
 TEST_F(Dlpack, ViewsGoOutWithTheirStrides) {
   const Tensor x = reshape(constant(std::vector<float>{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}, {12}), {3, 4});
-  for (const Tensor& view :
-       {transpose(x), slice(x, 1, {.start = 3, .stop = {}, .step = -2}), expand(slice(x, 0, {.start = 1, .stop = 2}), {5, 4})}) {
+  for (const Tensor& view : {transpose(x), slice(x, 1, {.start = 3, .stop = {}, .step = -2}),
+                             broadcast_to(slice(x, 0, {.start = 1, .stop = 2}), {5, 4})}) {
     DLManagedTensor* out = to_dlpack(view);
     EXPECT_EQ(out->dl_tensor.data, view.impl().address());
     EXPECT_EQ((std::vector<std::int64_t>(out->dl_tensor.strides, out->dl_tensor.strides + out->dl_tensor.ndim)),

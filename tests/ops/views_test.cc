@@ -18,7 +18,7 @@ TEST(Views, ShareTheMemoryOfWhatTheyLookAt) {
   const Tensor x = counting({4, 6});
   EXPECT_EQ(memory_of(slice(x, 0, {1, 3})), memory_of(x));
   EXPECT_EQ(memory_of(transpose(x)), memory_of(x));
-  EXPECT_EQ(memory_of(expand(x, {5, 4, 6})), memory_of(x));
+  EXPECT_EQ(memory_of(broadcast_to(x, {5, 4, 6})), memory_of(x));
   EXPECT_EQ(memory_of(reshape(x, {2, -1})), memory_of(x));
   EXPECT_EQ(memory_of(reshape(slice(x, 1, {{}, {}, -1}), {2, 2, 6})), memory_of(x)) << "strides allow it";
   EXPECT_NE(memory_of(reshape(transpose(x), {24})), memory_of(x)) << "no strides can say this";
@@ -30,7 +30,7 @@ TEST(Views, DoNotRunAnything) {
   simulate_gpus(1);
   const Tensor x = counting({4, 6});
   ASSERT_EQ(last_placement().op, "_EagerConst");
-  transpose(reshape(expand(slice(x, 0, {0, 1}), {3, 6}), {3, 2, 3}));
+  transpose(reshape(broadcast_to(slice(x, 0, {0, 1}), {3, 6}), {3, 2, 3}));
   EXPECT_EQ(last_placement().op, "_EagerConst");
 }
 
@@ -60,13 +60,13 @@ TEST(Views, RefuseWhatNumPyRefuses) {
   expect_refused<ShapeError>([&] { slice(x, 2, {}); }, __LINE__, "axis 2 does not exist in a tensor with 2 axes; use -2 to 1");
   expect_refused<ShapeError>([&] { slice(x, -3, {}); }, __LINE__, "axis -3");
   expect_refused<InvalidArgument>([&] { slice(x, 0, {0, 4, 0}); }, __LINE__, "step other than 0");
-  expect_refused<ShapeError>([&] { transpose(x, {0}); }, __LINE__, "name each of its axes once");
-  expect_refused<ShapeError>([&] { transpose(x, {0, 0}); }, __LINE__, "twice");
-  expect_refused<ShapeError>([&] { transpose(x, {0, 2}); }, __LINE__, "axis 2");
-  expect_refused<ShapeError>([&] { expand(x, {4, 7}); }, __LINE__, "cannot be expanded to (4, 7)");
-  expect_refused<ShapeError>([&] { expand(x, {6}); }, __LINE__, "cannot be expanded");
-  expect_refused<ShapeError>([&] { expand(x, {-1, 4, 6}); }, __LINE__, "cannot be expanded");
-  expect_refused<ShapeError>([&] { expand(x, {INT64_MAX, 4, 6}); }, __LINE__, "cannot be expanded");
+  expect_refused<ShapeError>([&] { permute_dims(x, {0}); }, __LINE__, "name each of its axes once");
+  expect_refused<ShapeError>([&] { permute_dims(x, {0, 0}); }, __LINE__, "twice");
+  expect_refused<ShapeError>([&] { permute_dims(x, {0, 2}); }, __LINE__, "axis 2");
+  expect_refused<ShapeError>([&] { broadcast_to(x, {4, 7}); }, __LINE__, "cannot be broadcast to (4, 7)");
+  expect_refused<ShapeError>([&] { broadcast_to(x, {6}); }, __LINE__, "cannot be broadcast");
+  expect_refused<ShapeError>([&] { broadcast_to(x, {-1, 4, 6}); }, __LINE__, "cannot be broadcast");
+  expect_refused<ShapeError>([&] { broadcast_to(x, {INT64_MAX, 4, 6}); }, __LINE__, "cannot be broadcast");
   expect_refused<ShapeError>([&] { reshape(x, {5, 5}); }, __LINE__, "the numbers of elements differ");
   expect_refused<ShapeError>([&] { reshape(x, {-1, -1}); }, __LINE__, "only one size may be -1");
   expect_refused<ShapeError>([&] { reshape(x, {-1, 7}); }, __LINE__, "whole number");

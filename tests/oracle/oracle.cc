@@ -89,11 +89,11 @@ void Input::slice(std::int64_t axis, const Range& range) {
            "," + optional_number(range.stop) + "," + std::to_string(range.step) + "]";
 }
 void Input::transpose(const Dims& axes) {
-  tensor = tutti::transpose(tensor, axes);
+  tensor = tutti::permute_dims(tensor, axes);
   views += (views.empty() ? "" : ",") + std::string("[\"transpose\",") + json(axes) + "]";
 }
 void Input::expand(const Shape& shape) {
-  tensor = tutti::expand(tensor, shape);
+  tensor = tutti::broadcast_to(tensor, shape);
   views += (views.empty() ? "" : ",") + std::string("[\"expand\",") + json(shape) + "]";
 }
 void Input::reshape(const Shape& shape) {

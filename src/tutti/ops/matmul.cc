@@ -54,7 +54,7 @@ Tensor with_batch(const Tensor& x, const Shape& batch, Site site) {
   Shape shape = batch;
   shape.push_back(x.shape()[x.rank() - 2]);
   shape.push_back(x.shape()[x.rank() - 1]);
-  return expand(x, shape, site);
+  return broadcast_to(x, shape, site);
 }
 
 }  // namespace

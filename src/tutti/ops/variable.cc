@@ -93,7 +93,7 @@ void Variable::assign(TensorArg value, Site site) {
   record_placement(assign_row.name.c_str(), state.on, PlacementReason::variable, site);
   const std::lock_guard lock(state.mutex);
   if (state.has_snapshots()) {
-    state.current = fresh_copy(expand(source, shape(), site), state.on, site);
+    state.current = fresh_copy(broadcast_to(source, shape(), site), state.on, site);
     return;
   }
   Mirrors::drop(state.current.impl());

@@ -55,12 +55,12 @@ Tensor slice(const Tensor& x, std::int64_t axis, const Range& range, Site site) 
 Tensor transpose(const Tensor& x, Site site) {
   Dims axes;
   for (std::size_t i = x.rank(site); i-- > 0;) axes.push_back(static_cast<std::int64_t>(i));
-  return transpose(x, axes, site);
+  return permute_dims(x, axes, site);
 }
 
-Tensor transpose(const Tensor& x, const Dims& axes, Site site) {
+Tensor permute_dims(const Tensor& x, const Dims& axes, Site site) {
   if (axes.size() != x.rank(site)) {
-    throw ShapeError(text("transpose got the axes ", to_string(axes), " for a tensor of shape ", to_string(x.shape()),
+    throw ShapeError(text("permute_dims got the axes ", to_string(axes), " for a tensor of shape ", to_string(x.shape()),
                           "; name each of its axes once"),
                      site);
   }
@@ -69,7 +69,7 @@ Tensor transpose(const Tensor& x, const Dims& axes, Site site) {
   std::array<bool, most_axes> seen{};
   for (const std::int64_t axis : axes) {
     const std::size_t from = checked_axis(axis, x.rank(), site);
-    if (seen[from]) throw ShapeError(text("transpose got axis ", axis, " twice in ", to_string(axes)), site);
+    if (seen[from]) throw ShapeError(text("permute_dims got axis ", axis, " twice in ", to_string(axes)), site);
     seen[from] = true;
     shape.push_back(x.shape()[from]);
     strides.push_back(x.strides()[from]);
@@ -77,11 +77,11 @@ Tensor transpose(const Tensor& x, const Dims& axes, Site site) {
   return view_of(x, shape, strides, x.impl().offset());
 }
 
-Tensor expand(const Tensor& x, const Shape& shape, Site site) {
+Tensor broadcast_to(const Tensor& x, const Shape& shape, Site site) {
   const Shape& from = x.shape(site);
   const std::optional<Shape> common = element_count(shape) ? broadcast(from, shape) : std::nullopt;
   if (!common || !(*common == shape)) {
-    throw ShapeError(text("a tensor of shape ", to_string(x.shape()), " cannot be expanded to ", to_string(shape),
+    throw ShapeError(text("a tensor of shape ", to_string(x.shape()), " cannot be broadcast to ", to_string(shape),
                           "; an axis can grow only from size 1"),
                      site);
   }

@@ -20,11 +20,12 @@ struct Range {
 std::size_t checked_axis(std::int64_t axis, std::size_t rank, Site site);
 
 Tensor slice(const Tensor& x, std::int64_t axis, const Range& range, Site site = {});
-// Without axes: all of them reversed.
+// All axes reversed.
 Tensor transpose(const Tensor& x, Site site = {});
-Tensor transpose(const Tensor& x, const Dims& axes, Site site = {});
-// NumPy's broadcast_to.
-Tensor expand(const Tensor& x, const Shape& shape, Site site = {});
+// Axis i of the result is axis axes[i] of x.
+Tensor permute_dims(const Tensor& x, const Dims& axes, Site site = {});
+// Axes of size 1, and axes that are not there in front, grow to what the shape says.
+Tensor broadcast_to(const Tensor& x, const Shape& shape, Site site = {});
 
 // The same elements in row order under another shape, if strides allow it without a copy. `shape` has no -1.
 std::optional<Tensor> try_reshape(const Tensor& x, const Shape& shape);
