@@ -7,6 +7,7 @@
 #include "tutti/base/error.h"
 #include "tutti/base/text.h"
 #include "tutti/exec/launch.h"
+#include "tutti/exec/memory_order.h"
 #include "tutti/exec/transfer.h"
 #include "tutti/place/placement.h"
 #include "tutti/place/settings.h"
@@ -102,7 +103,7 @@ bool can_run_in_caller(const OpCall& call, LogicalDevice& on) {
 }
 
 // The memory of a given-away input, if the output fits into it exactly and nobody else holds it.
-Ref<Buffer> reusable_memory(const OpCall& call, const OutputSpec& spec, bool in_caller) {
+Ref<Buffer> reusable_memory(const OpCall& call, const OutputSpec& spec, const MemoryOrder& order, bool in_caller) {
   std::size_t number = 0;
   for (const OpInput& input : call.inputs()) {
     const std::size_t at = number++;
@@ -110,7 +111,7 @@ Ref<Buffer> reusable_memory(const OpCall& call, const OutputSpec& spec, bool in_
     const TensorImpl& tensor = *input.tensor;
     const bool fits = tensor.is_unique() && tensor.buffer()->is_unique() && !tensor.buffer()->is_lent() &&
                       size_of(tensor.dtype()) == size_of(spec.dtype) && tensor.shape() == spec.shape && tensor.offset() == 0 &&
-                      tensor.strides() == dense_strides(spec.shape);
+                      tensor.strides() == (order.is_row_order ? dense_strides(spec.shape) : order.strides);
     if (fits && (!in_caller || tensor.buffer()->is_idle())) return tensor.buffer();
   }
   return nullptr;
@@ -138,20 +139,24 @@ void execute(OpCall& call) {
   DeviceStream& stream = current_stream(on);
   const StreamId for_stream = in_caller ? StreamId::none : stream.id();
 
+  const bool is_elementwise = call.op.is_elementwise && inferred.outputs() > 0;
+  const MemoryOrder order =
+      is_elementwise && inferred.outputs() == 1 ? order_of_output(call, inferred.output_at(0).shape) : MemoryOrder{};
   call.output_count = inferred.outputs();
   for (std::size_t i = 0; i < call.output_count; ++i) {
     const OutputSpec& spec = inferred.output_at(i);
     const std::size_t bytes = checked_bytes(spec.dtype, spec.shape, call.site);
-    Ref<Buffer> memory = i == 0 ? reusable_memory(call, spec, in_caller) : nullptr;
+    Ref<Buffer> memory = i == 0 ? reusable_memory(call, spec, order, in_caller) : nullptr;
     if (!memory) memory = on.memory().allocate(bytes, for_stream, call.site);
-    call.outputs[i] = make_dense(std::move(memory), spec.dtype, spec.shape);
+    call.outputs[i] = order.is_row_order ? make_dense(std::move(memory), spec.dtype, spec.shape)
+                                         : make_ordered(std::move(memory), spec.dtype, spec.shape, order.strides);
   }
   Ref<Buffer> scratch;
   if (const std::int64_t bytes = scratch_bytes(call, inferred, on); bytes > 0)
     scratch = on.memory().allocate(static_cast<std::size_t>(bytes), for_stream, call.site);
 
   Launch launch(call.op, call.attributes, on, call.site);
-  const Shape* like = call.op.is_elementwise && call.output_count > 0 ? &inferred.output_at(0).shape : nullptr;
+  const Shape* like = is_elementwise ? &inferred.output_at(0).shape : nullptr;
   std::size_t number = 0;
   for (const OpInput& input : call.inputs()) {
     const std::size_t at = number++;
@@ -163,6 +168,8 @@ void execute(OpCall& call) {
   }
   for (std::size_t i = 0; i < call.output_count; ++i) launch.output(call.outputs[i].impl());
   if (scratch) launch.scratch(*scratch);
+  if (!order.is_row_order) [[unlikely]]
+    launch.take_axes_in(order);
   if (in_caller) {
     launch.run_in_caller();
   } else {

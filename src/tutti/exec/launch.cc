@@ -81,6 +81,14 @@ void Launch::scratch(Buffer& buffer) {
   note(buffer, true);
 }
 
+void Launch::take_axes_in(const MemoryOrder& order) {
+  Operand* operands = many_.empty() ? few_.data() : many_.data();
+  for (std::size_t k = 0; k < std::size_t{inputs_} + outputs_; ++k) {
+    const std::array<Axis, most_axes> axes = operands[k].axes;
+    for (std::size_t i = 0; i < operands[k].rank; ++i) operands[k].axes[i] = axes[order.axes[i]];
+  }
+}
+
 KernelCall Launch::call() const noexcept {
   KernelCall out;
   out.op = &op_;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "tutti/exec/memory_order.h"
 #include "tutti/exec/op_table.h"
 #include "tutti/memory/buffer.h"
 #include "tutti/tensor/tensor.h"
@@ -21,6 +22,8 @@ class Launch {
   void scalar(DType dtype, const std::array<std::byte, 8>& value, const Shape* like);
   void output(const TensorImpl& tensor);
   void scratch(Buffer& buffer);
+  // Of an element-wise op, all of whose operands have the same axes: hands them to the kernel outermost first.
+  void take_axes_in(const MemoryOrder& order);
 
   // By the calling thread, now. Every input is ready and nothing in flight uses the outputs.
   void run_in_caller();

@@ -30,4 +30,8 @@ Tensor make_dense(Ref<Buffer> buffer, DType dtype, const Shape& shape) {
   return Tensor(Ref<TensorImpl>(FreeList<TensorImpl>::make(std::move(buffer), dtype, shape, dense_strides(shape), 0)));
 }
 
+Tensor make_ordered(Ref<Buffer> buffer, DType dtype, const Shape& shape, const Dims& strides) {
+  return Tensor(Ref<TensorImpl>(FreeList<TensorImpl>::make(std::move(buffer), dtype, shape, strides, 0)));
+}
+
 }  // namespace tutti

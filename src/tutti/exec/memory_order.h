@@ -1,0 +1,21 @@
+// The order in which the axes of a tensor lie in memory. An element-wise op whose inputs lie turned (a transposed matrix) gives
+// an output that lies the same way, so that its kernel walks all of them as if they were dense.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "tutti/exec/op_call.h"
+
+namespace tutti {
+
+struct MemoryOrder {
+  std::array<std::uint8_t, most_axes> axes{};  // outermost first
+  Dims strides;                                // of a tensor that lies in this order without gaps
+  bool is_row_order = true;
+};
+
+// Row order, unless an input of the output's shape lies without gaps in another and none lies in row order.
+MemoryOrder order_of_output(const OpCall& call, const Shape& shape) noexcept;
+
+}  // namespace tutti
