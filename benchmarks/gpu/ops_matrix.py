@@ -47,7 +47,7 @@ def to_python(text):
     for name in IN_FUNCTIONAL:
         text = re.sub(rf"at::{name}\(", f"F.{name.removesuffix('_loss')}(", text)
     text = re.sub(r"at::linalg_", "torch.linalg.", text)
-    text = re.sub(r"at::(rand|randn|randperm)\((.*)\)$", r"torch.\1(\2, **LIKE)", text)
+    text = re.sub(r"at::(rand|randn|randperm|randint|arange)\((.*)\)$", r"torch.\1(\2, **LIKE)", text)
     text = text.replace("at::constant_pad_nd", "F.pad").replace("at::", "torch.").replace("::", ".")
     text = text.replace(".sizes()", ".shape").replace("true", "True").replace("false", "False")
     return text.replace("{", "(").replace("}", ",)")
@@ -80,6 +80,10 @@ def operands(cell):
             return [laid_out(random(square, dtype), layout)]
         case "two":
             return [laid_out(random(square, dtype), left), column(random(square, dtype), layout)]
+        case "pair":
+            return [laid_out(random(square, dtype), layout), random(square, dtype)]
+        case "like":
+            return [random(square, dtype)]
         case "positive":
             return [laid_out(random(square, dtype, 1, 3), layout)]
         case "positives":

@@ -15,6 +15,7 @@ using tutti::Tensor;
 
 bool has_layouts(Operands operands) {
   switch (operands) {
+    case Operands::like:
     case Operands::sides:
     case Operands::sorted:
     case Operands::definite:
@@ -75,8 +76,8 @@ const char* to_string(Layout layout) {
 }
 
 const char* to_string(Operands operands) {
-  constexpr std::array names{"one",  "two",   "positive", "positives", "choice",   "sparse", "masked",
-                             "rows", "along", "sides",    "sorted",    "definite", "images"};
+  constexpr std::array names{"one",    "two",  "pair",  "like",  "positive", "positives", "choice", "sparse",
+                             "masked", "rows", "along", "sides", "sorted",   "definite",  "images"};
   static_assert(names.size() == static_cast<std::size_t>(Operands::images) + 1);
   return names[static_cast<std::size_t>(operands)];
 }
@@ -129,6 +130,8 @@ Given Store::operands(const Cell& cell) {
   switch (cell.entry->operands) {
     case Operands::one: return {laid_out(uniform(dtype, 0), layout), {}, {}};
     case Operands::two: return {laid_out(uniform(dtype, 0), left), column(uniform(dtype, 1), layout), {}};
+    case Operands::pair: return {laid_out(uniform(dtype, 0), layout), uniform(dtype, 1), {}};
+    case Operands::like: return {uniform(dtype, 0), {}, {}};
     case Operands::positive: return {laid_out(base(dtype, square, 1, 3, 0), layout), {}, {}};
     case Operands::positives:
       return {laid_out(base(dtype, square, 1, 3, 0), left), column(base(dtype, square, 1, 3, 1), layout), {}};
@@ -149,6 +152,7 @@ Given Store::operands(const Cell& cell) {
 double bytes_moved(const Cell& cell, const Given& given, const Tensor& result) {
   const double written = static_cast<double>(result.size()) * static_cast<double>(tutti::size_of(result.dtype()));
   if (cell.entry->operands == Operands::rows) return 2 * written;  // only what was picked is read
+  if (cell.entry->operands == Operands::like) return written;
   double bytes = written;
   for (const Tensor* each : {&given.x, &given.y, &given.z}) {
     if (each->is_defined()) bytes += distinct(*each);

@@ -26,6 +26,8 @@ inline constexpr std::array<std::int64_t, 3> all_sides{32, 1024, 8192};
 enum class Operands : std::uint8_t {
   one,
   two,
+  pair,       // x and y of one shape, whatever the layout of x
+  like,       // x, of which only the shape counts
   positive,   // x from 1 to 3; integers from 1 to 100
   positives,  // x and y like that
   choice,     // x: bool; y and z of the dtype, and y has the layout

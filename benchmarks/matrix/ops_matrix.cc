@@ -103,9 +103,9 @@ Times in_turn(double seconds, bool pauses, Mine&& mine, Other&& other) {
   std::vector<double> ratios;
   for (int i = 0; i < samples; ++i) {
     if (pauses) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    mine();
+    if (calls > 1) mine();
     a.push_back(bench::sample(calls, mine) / 1e3);
-    other();
+    if (calls > 1) other();
     b.push_back(bench::sample(calls, other) / 1e3);
     ratios.push_back(b.back() / a.back());
   }

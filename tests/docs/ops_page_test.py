@@ -99,6 +99,8 @@ class Parser(unittest.TestCase):
     def test_finds_functions_templates_operators_and_public_members(self):
         text = """
             #pragma once
+            #define TUTTI_OPERATOR(sign, function) \\
+              Tensor operator sign(TensorArg a, TensorArg b)
             namespace tutti {
             struct AOptions {
               bool keep = false;
@@ -121,16 +123,17 @@ class Parser(unittest.TestCase):
             };
             namespace detail { Tensor d(int); }
             enum class E { f, g };
+TUTTI_OPERATOR(<=, h)
             using H = Tensor (*)(int);
             Tensor h(int);
             }
         """
         found = {each.name: each for each in ops_page.parse(text)}
-        self.assertEqual(list(found), ["a", "b", "operator-", "C::shown", "h"])
+        self.assertEqual(list(found), ["a", "b", "operator-", "C::shown", "operator<=", "h"])
         self.assertEqual(found["a"].text, "Tensor a(const Tensor& x, const Dims& axes = {}, const AOptions& options = {.keep = true})")
         self.assertEqual(ops_page.first_sentence(found["a"].comment), "Does a")
         self.assertEqual(found["b"].text, "std::vector<T> b<T>(const Tensor& x)")
-        self.assertEqual(found["operator-"].stands_for, "a")
+        self.assertEqual((found["operator-"].stands_for, found["operator<="].stands_for), ("a", "h"))
         self.assertEqual(found["h"].comment, "")
 
     def test_headers_for_those_who_write_ops_are_left_out(self):
