@@ -62,8 +62,7 @@ std::string difference(const Cell& cell, const Given& given, const tt::Tensor& r
   const bool is_exact = !tt::is_floating(result.dtype());
   const std::vector<double> a = tt::read<double>(tt::cast(on_cpu(result), tt::DType::f64));
   const std::vector<double> b = tt::read<double>(tt::cast(wanted, tt::DType::f64));
-  const double terms =
-      std::max(1.0, static_cast<double>(cell.side * cell.side) / std::max<double>(1, static_cast<double>(a.size())));
+  const double terms = matrix::terms_of(cell, result.size());
   const double relative = is_exact ? 0 : tt::half_dtypes.contains(result.dtype()) ? 0x1p-6 : 1e-4;
   for (std::size_t i = 0; i < a.size(); ++i) {
     const bool is_close = a[i] == b[i] || (std::isnan(a[i]) && std::isnan(b[i])) ||

@@ -149,6 +149,11 @@ Given Store::operands(const Cell& cell) {
   return {};
 }
 
+double terms_of(const Cell& cell, std::int64_t result_size) {
+  const std::int64_t reduced = cell.side * cell.side / std::max<std::int64_t>(result_size, 1);
+  return static_cast<double>(std::max(reduced, cell.entry->kind == Kind::work ? cell.side : 1));
+}
+
 double bytes_moved(const Cell& cell, const Given& given, const Tensor& result) {
   const double written = static_cast<double>(result.size()) * static_cast<double>(tutti::size_of(result.dtype()));
   if (cell.entry->operands == Operands::rows) return 2 * written;  // only what was picked is read

@@ -105,6 +105,8 @@ class Store {
   std::map<std::tuple<tutti::DType, std::int64_t, double, int>, tutti::Tensor> made_;
 };
 
+// About how many elements an element of a result of that size is made from, and so how far off it may be.
+double terms_of(const Cell& cell, std::int64_t result_size);
 // What has to be read and written at least: every element the operands have in memory, and the result.
 double bytes_moved(const Cell& cell, const Given& given, const tutti::Tensor& result);
 

@@ -74,11 +74,10 @@ std::string difference(const Cell& cell, const tutti::Tensor& ours, const at::Te
     return at::equal(mine.to(at::kLong), other.to(at::kLong)) ? "" : "the elements differ";
   }
   // Sums of many terms differ by more; bf16 has 8 bits.
-  const double terms =
-      static_cast<double>(cell.side * cell.side) / static_cast<double>(std::max<std::int64_t>(theirs.numel(), 1));
+  const double terms = matrix::terms_of(cell, theirs.numel());
   const double relative = mine.scalar_type() == at::kBFloat16 ? 0x1p-6 : 1e-4;
   const at::Tensor close =
-      at::isclose(mine.to(at::kDouble), other.to(at::kDouble), relative, 0.1 * relative * std::sqrt(std::max(terms, 1.0)), true);
+      at::isclose(mine.to(at::kDouble), other.to(at::kDouble), relative, 0.1 * relative * std::sqrt(terms), true);
   if (at::all(close).item<bool>()) return {};
   const auto at = at::argmin(close.to(at::kByte)).item<std::int64_t>();
   return "element " + std::to_string(at) + " is " + std::to_string(mine[at].item<double>()) + " here and " +
