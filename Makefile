@@ -6,7 +6,7 @@ export CMAKE_BUILD_PARALLEL_LEVEL := $(JOBS)
 export CTEST_PARALLEL_LEVEL := $(JOBS)
 export JOBS
 
-.PHONY: help run test sanitize asan tsan bench gpu-bundle lint format fuzz clean
+.PHONY: help run test sanitize asan tsan bench gpu-bundle docs lint format fuzz clean
 .NOTPARALLEL:
 
 help:
@@ -15,6 +15,7 @@ help:
 	@echo "make sanitize  the tests under the address, undefined-behaviour and thread sanitizers"
 	@echo "make bench     the benchmarks, side by side with libtorch"
 	@echo "make gpu-bundle  a folder to take to a machine with a GPU: ./run there does the tests and benchmarks"
+	@echo "make docs      docs/ops.md, from the op table and the headers"
 	@echo "make lint      formatting and clang-tidy"
 	@echo "make format    reformat every source file"
 	@echo "make fuzz      run each fuzzer for FUZZ_SECONDS ($(FUZZ_SECONDS))"
@@ -58,6 +59,12 @@ gpu-bundle:
 	cmake --preset cuda
 	cmake --build --preset cuda
 	scripts/gpu-bundle build/cuda build/gpu-bundle
+
+docs:
+	@scripts/install-packages test
+	cmake --preset release $(if $(wildcard build/release/CMakeCache.txt),,-DTUTTI_TESTS=OFF)
+	cmake --build --preset release --target tutti_command
+	scripts/ops-page build/release/bin/tutti
 
 lint:
 	@scripts/install-packages test

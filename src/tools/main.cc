@@ -8,6 +8,7 @@
 
 #include "tools/demo.h"
 #include "tools/devices.h"
+#include "tools/ops.h"
 #include "tools/suggestion.h"
 #include "tutti/base/text.h"
 #include "tutti/base/version.h"
@@ -62,13 +63,23 @@ int main(int argc, char** argv) {
   number("--steps", options.steps, 1'000'000, "Steps of the timed loops");
   demo->callback([&] { tutti::tools::run_demo(options); });
 
+  std::string function;
+  CLI::App* ops = app.add_subcommand("ops", "List the functions on tensors, or tell about one");
+  ops->add_option("NAME", function, "A function (add) or an op (AddV2)");
+  ops->add_flag("--json", as_json, "As JSON, for programs");
+
   const std::vector<std::string> words(argv + 1, argv + argc);
+  const std::vector<std::string> commands{"devices", "demo", "ops"};
   try {
-    if (!words.empty() && !words[0].starts_with("-") && words[0] != "devices" && words[0] != "demo") {
-      return refuse("unknown command '" + tutti::printable(words[0]) + "'", tutti::tools::nearest(words[0], {"devices", "demo"}),
+    if (!words.empty() && !words[0].starts_with("-") && std::find(commands.begin(), commands.end(), words[0]) == commands.end()) {
+      return refuse("unknown command '" + tutti::printable(words[0]) + "'", tutti::tools::nearest(words[0], commands),
                     "tutti --help");
     }
     app.parse(argc, argv);
+    if (ops->parsed() && !tutti::tools::print_ops(function, as_json)) {
+      return refuse("no function or op is named '" + tutti::printable(function) + "'",
+                    tutti::tools::nearest(function, tutti::tools::function_names()), "tutti ops");
+    }
     if (words.empty()) std::cout << app.help();
     std::cout.flush();
     if (!std::cout) throw std::runtime_error("the output could not be written");

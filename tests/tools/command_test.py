@@ -25,11 +25,11 @@ def tutti(*words, cwd=None, **settings):
 
 class Usage(unittest.TestCase):
     def test_help_names_every_command_within_80_columns(self):
-        for words in (["--help"], ["devices", "--help"], ["demo", "--help"], []):
+        for words in (["--help"], ["devices", "--help"], ["demo", "--help"], ["ops", "--help"], []):
             done = tutti(*words)
             self.assertEqual(done.returncode, 0, done.stderr)
             self.assertLessEqual(max(map(len, done.stdout.splitlines())), 80, done.stdout)
-        for name in ("devices", "demo", "--version"):
+        for name in ("devices", "demo", "ops", "--version"):
             self.assertIn(name, tutti("--help").stdout)
         for name in ("--trace", "--gpus", "--steps"):
             self.assertIn(name, tutti("demo", "--help").stdout)
@@ -120,6 +120,39 @@ class Devices(unittest.TestCase):
             self.assertIn(each["physical"], [device["name"] for device in found["physical"]])
             self.assertGreater(each["memory_limit_bytes"], 0)
         self.assertEqual(len(found["logical"]), len(found["physical"]))
+
+
+class Ops(unittest.TestCase):
+    def test_lists_every_function_and_marks_those_that_wait(self):
+        done = tutti("ops")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertLessEqual(max(map(len, done.stdout.splitlines())), 80, done.stdout)
+        for text in ("Element-wise\n", "matmul", "nonzero*", "item*", "where"):
+            self.assertIn(text, done.stdout)
+        self.assertNotIn("where*", done.stdout)
+
+    def test_tells_about_one_function_or_those_behind_an_op(self):
+        shown = tutti("ops", "exp").stdout
+        for line in ("ops       Exp", "cpu       floating dtypes", "sim       floating dtypes", "syncs     no", "gradient  no"):
+            self.assertIn(line, shown)
+        self.assertIn("syncs     yes: the host waits for the count", tutti("ops", "nonzero").stdout)
+        self.assertTrue(tutti("ops", "AddV2").stdout.startswith("add\n"))
+
+    def test_an_unknown_name_gets_the_nearest_one(self):
+        done = tutti("ops", "matmull")
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertIn("no function or op is named 'matmull'; did you mean 'matmul'?", done.stderr)
+
+    def test_json_holds_every_documented_field(self):
+        found = json.loads(tutti("ops", "--json").stdout)
+        self.assertEqual(list(found), ["functions", "ops"])
+        for each in found["functions"]:
+            self.assertEqual(list(each), ["name", "section", "ops", "dtypes", "syncs", "gradient"])
+        for each in found["ops"]:
+            self.assertEqual(list(each), ["name", "dtypes", "gradient"])
+        (exp,) = json.loads(tutti("ops", "exp", "--json").stdout)["functions"]
+        self.assertEqual((exp["ops"], exp["syncs"], exp["gradient"]), (["Exp"], None, False))
+        self.assertEqual(exp["dtypes"]["cpu"], ["float16", "bfloat16", "float32", "float64"])
 
 
 class Demo(unittest.TestCase):

@@ -1,0 +1,195 @@
+#!/usr/bin/env python3
+"""docs/ops.md, the catalogue, the headers and the oracle speak of the same functions. usage: ops_page_test.py COMMAND"""
+
+import importlib.machinery
+import importlib.util
+import pathlib
+import re
+import subprocess
+import sys
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+SCRIPT = ROOT / "scripts/ops-page"
+COMMAND = sys.argv.pop(1)
+
+
+def load(name, path):
+    loader = importlib.machinery.SourceFileLoader(name, str(path))
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader(name, loader))
+    loader.exec_module(module)
+    return module
+
+
+sys.dont_write_bytecode = True
+ops_page = load("ops_page", SCRIPT)
+
+# Declared in the headers and not in the catalogue, and why. A class stands for its members.
+NOT_CATALOGUED = {
+    "BenchResult": "timing of other functions",
+    "bench": "timing of other functions",
+    "call_op": "calls any op by name",
+    "catalogue": "the catalogue itself",
+    "ops_of": "the catalogue itself",
+    "dtypes_on": "the catalogue itself",
+    "has_gradient": "the catalogue itself",
+    "Pending": "what read_async gives",
+    "TensorArg": "what functions take",
+    "Variable::device": "a fact, not an op",
+    "Variable::dtype": "a fact, not an op",
+    "Variable::shape": "a fact, not an op",
+    "allows_tf32": "a setting",
+    "set_allow_tf32": "a setting",
+    "checked_axis": "arithmetic on the host",
+    "resolve_reshape": "arithmetic on the host",
+}
+
+# Not judged by NumPy under their own names, and what tests them instead.
+NOT_JUDGED = {
+    "Variable::assign": "tests/conformance/variable_test.cc",
+    "Variable::assign_add": "tests/conformance/variable_test.cc",
+    "Variable::value": "tests/conformance/variable_test.cc",
+    "constant": "every input of the oracle is made by it",
+    "from_bytes": "every input of the oracle is made by it",
+    "contiguous": "judged as 'same'",
+    "copy_to": "judged as 'same'",
+    "expand": "a view of an input, judged as 'same'",
+    "reshape": "a view of an input, judged as 'same'",
+    "slice": "a view of an input, judged as 'same'",
+    "transpose": "a view of an input, judged as 'same'",
+    "try_reshape": "what reshape does first",
+    "full": "tests/conformance/elementwise_test.cc",
+    "ones": "tests/conformance/elementwise_test.cc",
+    "zeros": "tests/conformance/elementwise_test.cc",
+    "from_dlpack": "tests/ops/dlpack_test.cc",
+    "to_dlpack": "tests/ops/dlpack_test.cc",
+    "is_pinned": "tests/exec/staging_test.cc",
+    "pin": "tests/exec/staging_test.cc",
+    "item": "reads what the oracle judges",
+    "read": "reads what the oracle judges",
+    "read_async": "tests/conformance/reading_test.cc",
+    "try_read": "tests/conformance/reading_test.cc",
+    "to_string": "tests/tensor/numpy_print_test.cc",
+    "uniform": "random: tests/ops/uniform_test.cc",
+    "wrap_device_memory": "tests/cuda/memory_test.cc",
+    "wrap_host_memory": "tests/lifecycle/lent_memory_test.cc",
+}
+
+# Rows that no catalogued function names.
+INNER_OPS = {
+    "AssignVariableOp": "Variable::assign writes in place through it",
+}
+
+
+def judged():
+    """The ops in the oracle's JUDGES tables."""
+    folder = ROOT / "tests/oracle/judges"
+    sys.path.insert(0, str(folder))
+    found = {}
+    for file in sorted(folder.glob("*.py")):
+        if file.stem != "judge":
+            found |= dict.fromkeys(getattr(load(file.stem, file), "JUDGES", {}), file.name)
+    return found
+
+
+class Parser(unittest.TestCase):
+    def names(self, text):
+        return [each.name for each in ops_page.parse(text)]
+
+    def test_finds_functions_templates_operators_and_public_members(self):
+        text = """
+            #pragma once
+            #define TUTTI_OPERATOR(sign, function) \\
+              Tensor operator sign(TensorArg a, TensorArg b)
+            namespace tutti {
+            struct AOptions {
+              bool keep = false;
+              std::optional<int> size = {};
+            };
+            // Does a. And more.
+            [[nodiscard]] Tensor a(const Tensor& x, const Dims& axes = {}, const AOptions& options = {.keep = true}, Site site = {});
+            inline constexpr int number = 3;
+            template <Element T>
+              requires(!std::same_as<T, bool>)
+            std::vector<T> b(const Tensor& x, Site site = {}) { if (x) { return {}; } return b<T>(x); }
+            inline Tensor operator-(TensorArg l, TensorArg r) { return a(l, r); }
+            class C {
+              Tensor hidden(int);
+             public:
+              explicit C(int);
+              Tensor shown(std::function<void()> done = {}, Site site = {}) const;  // not about what follows
+             private:
+              Tensor hidden_too();
+            };
+            namespace detail { Tensor d(int); }
+            enum class E { f, g };
+TUTTI_OPERATOR(<=, h)
+            using H = Tensor (*)(int);
+            Tensor h(int);
+            }
+        """
+        found = {each.name: each for each in ops_page.parse(text)}
+        self.assertEqual(list(found), ["a", "b", "operator-", "C::shown", "operator<=", "h"])
+        self.assertEqual(found["a"].text, "Tensor a(const Tensor& x, const Dims& axes = {}, const AOptions& options = {.keep = true})")
+        self.assertEqual(ops_page.first_sentence(found["a"].comment), "Does a")
+        self.assertEqual(found["b"].text, "std::vector<T> b<T>(const Tensor& x)")
+        self.assertEqual((found["operator-"].stands_for, found["operator<="].stands_for), ("a", "h"))
+        self.assertEqual(found["h"].comment, "")
+
+    def test_headers_for_those_who_write_ops_are_left_out(self):
+        names = [header.name for header in ops_page.public_headers()]
+        self.assertIn("elementwise.h", names)
+        self.assertIn("view.h", names)
+        self.assertNotIn("scalar_call.h", names)
+
+
+class Page(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.catalogue = ops_page.ask(COMMAND)
+        cls.functions = [each["name"] for each in cls.catalogue["functions"]]
+        cls.declared = {each.name for each in ops_page.declarations() if not each.name.split("::")[-1].startswith("operator")}
+
+    def test_is_up_to_date(self):
+        done = subprocess.run([sys.executable, SCRIPT, COMMAND, "--check"], text=True, capture_output=True)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+    def test_every_function_is_named_once(self):
+        self.assertEqual(sorted(set(self.functions)), sorted(self.functions))
+
+    def test_every_declared_function_is_in_the_catalogue(self):
+        known = {*self.functions, *NOT_CATALOGUED}
+        missing = {name for name in self.declared if not {name, name.split("::")[0]} & known}
+        self.assertEqual(missing, set(), "give it a line in src/tutti/ops/catalogue.cc, or a reason here")
+
+    def test_every_catalogued_function_is_declared(self):
+        self.assertEqual(set(self.functions) - self.declared, set())
+
+    def test_every_op_is_run_by_a_function(self):
+        run = {op for each in self.catalogue["functions"] for op in each["ops"]}
+        self.assertEqual({each["name"] for each in self.catalogue["ops"]} - run - set(INNER_OPS), set())
+
+    def test_every_function_has_dtypes_on_the_cpu(self):
+        self.assertEqual([each["name"] for each in self.catalogue["functions"] if not each["dtypes"]["cpu"]], [])
+
+    def test_numpy_judges_every_function(self):
+        judges = judged()
+        calls = "".join(file.read_text() for file in sorted((ROOT / "tests/oracle").glob("*.cc")))
+        for name in self.functions:
+            if name not in NOT_JUDGED:
+                self.assertIn(name, judges, "no file in tests/oracle/judges judges it")
+                self.assertRegex(calls, rf"\b{re.escape(name)}\b", "no test in tests/oracle calls it")
+
+    def test_the_exceptions_are_still_needed(self):
+        self.assertEqual(set(NOT_JUDGED) - set(self.functions), set())
+        self.assertEqual(set(NOT_JUDGED) & set(judged()), set())
+        members = {name.split("::")[0] for name in self.declared}
+        self.assertEqual(set(NOT_CATALOGUED) - self.declared - members, set())
+        self.assertEqual(set(NOT_CATALOGUED) & set(self.functions), set())
+        for why in NOT_JUDGED.values():
+            for path in re.findall(r"tests/\S+\.cc", why):
+                self.assertTrue((ROOT / path).exists(), path)
+
+
+if __name__ == "__main__":
+    unittest.main()
