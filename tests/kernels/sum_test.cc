@@ -1,4 +1,5 @@
 #include "kernels/operands.h"
+#include "tutti/exec/reduction_attributes.h"
 
 namespace tutti::testing {
 
@@ -36,7 +37,7 @@ void check_one(DType dtype, const Sizes& sizes, std::uint32_t mask, Lie lie, Ran
   in.fill(random, true);
   const Array out(sum_dtype(dtype), kept_sizes(sizes, mask), random_lie(random, false), random);
   const auto before = out.surroundings();
-  run_kernel(host_kernel("Sum"), parallel, {&in}, out, SumAttributes{mask});
+  run_kernel(host_kernel("Sum"), parallel, {&in}, out, ReductionAttributes{mask});
   EXPECT_EQ(out.surroundings(), before);
   const auto to = destinations(sizes, mask, in.count());
   const auto n = static_cast<std::size_t>(out.count());
@@ -129,7 +130,7 @@ TEST(Sum, IsTheSameToTheLastBitOnAnyNumberOfCores) {
         for (const std::size_t width : {1U, 2U, 3U, 7U}) {
           Threads threads(width);
           const Array out(DType::f32, kept_sizes(sizes, mask), Lie::dense, random);
-          run_kernel(host_kernel("Sum"), threads, {&in}, out, SumAttributes{mask});
+          run_kernel(host_kernel("Sum"), threads, {&in}, out, ReductionAttributes{mask});
           results.emplace_back(out.operand().as<float>(), out.operand().as<float>() + out.count());
         }
         for (std::size_t i = 1; i < results.size(); ++i) EXPECT_EQ(results[i], results[0]);
@@ -145,7 +146,7 @@ TEST(Sum, ManyEqualTermsLoseNothing) {
   const Array in(DType::f32, {n}, Lie::dense, random);
   std::fill_n(in.operand().as<float>(), n, 1.0F);
   const Array out(DType::f32, {}, Lie::dense, random);
-  run_kernel(host_kernel("Sum"), threads, {&in}, out, SumAttributes{1});
+  run_kernel(host_kernel("Sum"), threads, {&in}, out, ReductionAttributes{1});
   EXPECT_EQ(out.get<float>(0), static_cast<float>(n));
 }
 

@@ -90,36 +90,6 @@ TEST(AgainstNumPy, CastBetweenAllDTypes) {
   });
 }
 
-TEST(AgainstNumPy, SumOverAnyAxes) {
-  compare_with_numpy(6, [](Random& random, Oracle& oracle) {
-    for_each_kind([&](DType dtype, Layout layout) {
-      const Shape shape = random.shape(0, 5);
-      const Input x = random_input(random, dtype, shape, layout, is_floating(dtype) ? Values::moderate : Values::any);
-      oracle.add(random.seed(), "sum", R"("axes":null,"keep_dims":false)", {&x}, sum(x.tensor));
-      Dims axes;
-      for (std::size_t i = 0; i < shape.size(); ++i) {
-        if (random.one_in(2))
-          axes.push_back(static_cast<std::int64_t>(i) - (random.one_in(2) ? static_cast<std::int64_t>(shape.size()) : 0));
-      }
-      const bool keep = random.one_in(2);
-      oracle.add(random.seed(), "sum", R"("axes":)" + json(axes) + R"(,"keep_dims":)" + (keep ? "true" : "false"), {&x},
-                 sum(x.tensor, axes, {.keep_dims = keep}));
-    });
-  });
-}
-
-TEST(AgainstNumPy, SumOfManyElements) {
-  compare_with_numpy(2, [](Random& random, Oracle& oracle) {
-    for (const DType dtype : all_dtypes) {
-      const Input x = random_input(random, dtype, {random.from(100, 400), random.from(500, 900)}, any_layout(random),
-                                   is_floating(dtype) ? Values::moderate : Values::any);
-      oracle.add(random.seed(), "sum", R"("axes":null,"keep_dims":false)", {&x}, sum(x.tensor));
-      oracle.add(random.seed(), "sum", R"("axes":[0],"keep_dims":false)", {&x}, sum(x.tensor, {0}));
-      oracle.add(random.seed(), "sum", R"("axes":[1],"keep_dims":true)", {&x}, sum(x.tensor, {-1}, {.keep_dims = true}));
-    }
-  });
-}
-
 TEST(AgainstNumPy, MatrixProductsWithBatchesAndBroadcasting) {
   compare_with_numpy(6, [](Random& random, Oracle& oracle) {
     for_each_kind([&](DType dtype, Layout layout) {

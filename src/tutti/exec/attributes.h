@@ -15,12 +15,6 @@ struct UniformAttributes {
   double high = 1;
 };
 
-// Axes of the input that are summed over, as a bit mask; the output keeps the others in order (a summed axis that is
-// kept with size 1 has already been dropped from the output operand).
-struct SumAttributes {
-  std::uint32_t axes = 0;
-};
-
 // A call without attributes means the default.
 struct MatMulAttributes {
   bool tf32 = false;  // f32 inputs may be rounded to tf32 on the way in, where the GPU gains by it

@@ -1,53 +1,191 @@
 #include "tutti/ops/reduction.h"
 
+#include <cmath>
+
 #include "tutti/base/error.h"
 #include "tutti/base/text.h"
-#include "tutti/exec/attributes.h"
 #include "tutti/exec/executor.h"
+#include "tutti/exec/reduction_attributes.h"
+#include "tutti/ops/elementwise.h"
+#include "tutti/ops/indexing.h"
 #include "tutti/tensor/view.h"
 
 namespace tutti {
 
 namespace {
 
-void infer_sum(Inference& in) {
-  in.expect_inputs(1);
-  const std::uint32_t summed = in.attributes<SumAttributes>().axes;
+// What the reduced axes leave; how many elements go into each result.
+struct Outcome {
   Shape kept;
+  std::int64_t length = 1;
+};
+Outcome outcome_of(const Inference& in) {
+  in.expect_inputs(1);
+  const std::uint32_t reduced = in.attributes<ReductionAttributes>().axes;
+  Outcome out;
   for (std::size_t i = 0; i < in.shape(0).size(); ++i) {
-    if ((summed >> i & 1U) == 0) kept.push_back(in.shape(0)[i]);
+    if ((reduced >> i & 1U) != 0) {
+      out.length *= in.shape(0)[i];
+    } else {
+      out.kept.push_back(in.shape(0)[i]);
+    }
   }
-  in.output(is_floating(in.dtype(0)) ? in.dtype(0) : DType::i64, kept);
+  return out;
+}
+
+void infer_sum(Inference& in) { in.output(is_floating(in.dtype(0)) ? in.dtype(0) : DType::i64, outcome_of(in).kept); }
+void infer_same_dtype(Inference& in) { in.output(in.dtype(0), outcome_of(in).kept); }
+void infer_truth(Inference& in) { in.output(DType::boolean, outcome_of(in).kept); }
+void infer_count(Inference& in) { in.output(DType::i64, outcome_of(in).kept); }
+
+void infer_extremum(Inference& in) {
+  const Outcome out = outcome_of(in);
+  if (out.length == 0) in.reject_shapes("there is nothing to choose from");
+  in.output(in.dtype(0), out.kept);
+}
+void infer_norm(Inference& in) {
+  const Outcome out = outcome_of(in);
+  if (out.length == 0 && std::isinf(in.attributes<ReductionAttributes>().parameter))
+    in.reject_shapes("there is nothing to choose from");
+  in.output(in.dtype(0), out.kept);
+}
+void infer_argument(Inference& in) {
+  in.expect_inputs(1);
+  const Shape& shape = in.shape(0);
+  const std::size_t axis = checked_axis(in.attributes<ArgumentAttributes>().axis, shape.size(), in.site());
+  if (shape[axis] == 0) in.reject_shapes("there is nothing to choose from");
+  Shape kept(shape.view().first(axis));
+  for (const std::int64_t size : shape.view().subspan(axis + 1)) kept.push_back(size);
+  in.output(DType::i64, kept);
 }
 
 const OpRow& sum_row = register_op({.name = "Sum", .infer = infer_sum});
+const OpRow& prod_row = register_op({.name = "Prod", .infer = infer_sum});
+const OpRow& max_row = register_op({.name = "Max", .infer = infer_extremum});
+const OpRow& min_row = register_op({.name = "Min", .infer = infer_extremum});
+const OpRow& mean_row = register_op({.name = "Mean", .infer = infer_same_dtype, .takes = floating_dtypes});
+const OpRow& var_row = register_op({.name = "Var", .infer = infer_same_dtype, .takes = floating_dtypes});
+const OpRow& std_row = register_op({.name = "Std", .infer = infer_same_dtype, .takes = floating_dtypes});
+const OpRow& all_row = register_op({.name = "All", .infer = infer_truth});
+const OpRow& any_row = register_op({.name = "Any", .infer = infer_truth});
+const OpRow& count_row = register_op({.name = "CountNonzeroOnAxes", .infer = infer_count});
+const OpRow& log_sum_exp_row = register_op({.name = "LogSumExp", .infer = infer_same_dtype, .takes = floating_dtypes});
+const OpRow& norm_row = register_op({.name = "Norm", .infer = infer_norm, .takes = floating_dtypes});
+const OpRow& argmax_row = register_op({.name = "ArgMax", .infer = infer_argument});
+const OpRow& argmin_row = register_op({.name = "ArgMin", .infer = infer_argument});
 
-Tensor sum_over(const Tensor& x, std::uint32_t axes, Site site) {
-  OpCall call(sum_row, site);
+Tensor with_kept(Tensor out, const Shape& from, std::uint32_t mask, bool keep_dims) {
+  if (!keep_dims) return out;
+  Shape kept = from;
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    if ((mask >> i & 1U) != 0) kept[i] = 1;
+  }
+  return *try_reshape(out, kept);
+}
+
+Tensor reduce(const OpRow& row, const Tensor& x, const ReducedAxes& axes, bool keep_dims, Site site, double parameter = 0) {
+  const std::uint32_t mask = axes.mask(x.rank(site), site);
+  OpCall call(row, site);
   call.add(x);
-  call.attributes = Attributes(SumAttributes{axes});
+  call.attributes = Attributes(ReductionAttributes{mask, parameter});
   execute(call);
-  return std::move(call.outputs[0]);
+  return with_kept(std::move(call.outputs[0]), x.shape(), mask, keep_dims);
+}
+
+// With elements of the dtype asked for. Integers are cut off at the end: they wrap either way.
+Tensor reduce_as(const OpRow& row, const Tensor& x, const ReducedAxes& axes, const SumOptions& options, Site site) {
+  if (!options.dtype) return reduce(row, x, axes, options.keep_dims, site);
+  const DType dtype = *options.dtype;
+  if (dtype == DType::boolean) throw DTypeError(text(row.name, ": a result of dtype bool was asked for; see all and any"), site);
+  const bool cast_first = is_floating(dtype) || is_floating(x.dtype(site));
+  return cast(reduce(row, cast_first ? cast(x, dtype, site) : x, axes, options.keep_dims, site), dtype, site);
+}
+
+Tensor find(const OpRow& row, const Tensor& x, std::size_t axis, bool keep_dims, Site site) {
+  OpCall call(row, site);
+  call.add(x);
+  call.attributes = Attributes(ArgumentAttributes{static_cast<std::int32_t>(axis)});
+  execute(call);
+  return with_kept(std::move(call.outputs[0]), x.shape(), 1U << axis, keep_dims);
 }
 
 }  // namespace
 
-Tensor sum(const Tensor& x, Site site) { return sum_over(x, (1U << x.rank(site)) - 1, site); }
-
-Tensor sum(const Tensor& x, const Dims& axes, const SumOptions& options, Site site) {
+std::uint32_t ReducedAxes::mask(std::size_t rank, Site site) const {
+  if (is_all_) return (1U << rank) - 1;
   std::uint32_t mask = 0;
-  for (const std::int64_t axis : axes) {
-    const std::uint32_t bit = 1U << checked_axis(axis, x.rank(site), site);
-    if ((mask & bit) != 0) throw ShapeError(text("sum: axis ", axis, " is given twice in ", to_string(axes)), site);
+  for (const std::int64_t axis : axes_) {
+    const std::uint32_t bit = 1U << checked_axis(axis, rank, site);
+    if ((mask & bit) != 0) throw ShapeError(text("axis ", axis, " is given twice in ", to_string(axes_)), site);
     mask |= bit;
   }
-  Tensor out = sum_over(x, mask, site);
-  if (!options.keep_dims) return out;
-  Shape kept = x.shape();
-  for (std::size_t i = 0; i < x.rank(); ++i) {
-    if ((mask >> i & 1U) != 0) kept[i] = 1;
-  }
-  return *try_reshape(out, kept);
+  return mask;
+}
+
+Tensor sum(const Tensor& x, Site site) { return reduce(sum_row, x, all_axes, false, site); }
+Tensor sum(const Tensor& x, const ReducedAxes& axes, const SumOptions& options, Site site) {
+  return reduce_as(sum_row, x, axes, options, site);
+}
+Tensor prod(const Tensor& x, Site site) { return reduce(prod_row, x, all_axes, false, site); }
+Tensor prod(const Tensor& x, const ReducedAxes& axes, const SumOptions& options, Site site) {
+  return reduce_as(prod_row, x, axes, options, site);
+}
+
+Tensor max(const Tensor& x, Site site) { return reduce(max_row, x, all_axes, false, site); }
+Tensor max(const Tensor& x, const ReducedAxes& axes, const ReductionOptions& options, Site site) {
+  return reduce(max_row, x, axes, options.keep_dims, site);
+}
+Tensor min(const Tensor& x, Site site) { return reduce(min_row, x, all_axes, false, site); }
+Tensor min(const Tensor& x, const ReducedAxes& axes, const ReductionOptions& options, Site site) {
+  return reduce(min_row, x, axes, options.keep_dims, site);
+}
+
+Tensor mean(const Tensor& x, Site site) { return reduce(mean_row, x, all_axes, false, site); }
+Tensor mean(const Tensor& x, const ReducedAxes& axes, const ReductionOptions& options, Site site) {
+  return reduce(mean_row, x, axes, options.keep_dims, site);
+}
+
+Tensor var(const Tensor& x, Site site) { return reduce(var_row, x, all_axes, false, site); }
+Tensor var(const Tensor& x, const ReducedAxes& axes, const VarianceOptions& options, Site site) {
+  return reduce(var_row, x, axes, options.keep_dims, site, options.correction);
+}
+Tensor std(const Tensor& x, Site site) { return reduce(std_row, x, all_axes, false, site); }
+Tensor std(const Tensor& x, const ReducedAxes& axes, const VarianceOptions& options, Site site) {
+  return reduce(std_row, x, axes, options.keep_dims, site, options.correction);
+}
+
+Tensor all(const Tensor& x, Site site) { return reduce(all_row, x, all_axes, false, site); }
+Tensor all(const Tensor& x, const ReducedAxes& axes, const ReductionOptions& options, Site site) {
+  return reduce(all_row, x, axes, options.keep_dims, site);
+}
+Tensor any(const Tensor& x, Site site) { return reduce(any_row, x, all_axes, false, site); }
+Tensor any(const Tensor& x, const ReducedAxes& axes, const ReductionOptions& options, Site site) {
+  return reduce(any_row, x, axes, options.keep_dims, site);
+}
+
+Tensor count_nonzero(const Tensor& x, const ReducedAxes& axes, const ReductionOptions& options, Site site) {
+  return reduce(count_row, x, axes, options.keep_dims, site);
+}
+
+Tensor argmax(const Tensor& x, Site site) { return find(argmax_row, reshape(x, {-1}, site), 0, false, site); }
+Tensor argmax(const Tensor& x, std::int64_t axis, const ReductionOptions& options, Site site) {
+  return find(argmax_row, x, checked_axis(axis, x.rank(site), site), options.keep_dims, site);
+}
+Tensor argmin(const Tensor& x, Site site) { return find(argmin_row, reshape(x, {-1}, site), 0, false, site); }
+Tensor argmin(const Tensor& x, std::int64_t axis, const ReductionOptions& options, Site site) {
+  return find(argmin_row, x, checked_axis(axis, x.rank(site), site), options.keep_dims, site);
+}
+
+Tensor logsumexp(const Tensor& x, Site site) { return reduce(log_sum_exp_row, x, all_axes, false, site); }
+Tensor logsumexp(const Tensor& x, const ReducedAxes& axes, const ReductionOptions& options, Site site) {
+  return reduce(log_sum_exp_row, x, axes, options.keep_dims, site);
+}
+
+Tensor vector_norm(const Tensor& x, Site site) { return vector_norm(x, all_axes, {}, site); }
+Tensor vector_norm(const Tensor& x, const ReducedAxes& axes, const VectorNormOptions& options, Site site) {
+  if (std::isnan(options.ord)) throw InvalidArgument("vector_norm: the order is NaN; give a number or an infinity", site);
+  if (options.ord != 0 || !is_floating(x.dtype(site))) return reduce(norm_row, x, axes, options.keep_dims, site, options.ord);
+  return cast(reduce(count_row, x, axes, options.keep_dims, site), x.dtype(site), site);
 }
 
 }  // namespace tutti

@@ -1,17 +1,96 @@
-// Reductions over axes.
+// Reductions over axes. Results are the same on any number of cores.
 #pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
 
 #include "tutti/tensor/tensor.h"
 
 namespace tutti {
 
+struct AllAxes {};
+inline constexpr AllAxes all_axes{};
+
+// What a reduction goes over: all axes, or those listed, where negative ones count from the end.
+class ReducedAxes {
+ public:
+  ReducedAxes(AllAxes /*all*/) noexcept : is_all_(true) {}
+  ReducedAxes(std::initializer_list<std::int64_t> axes) : axes_(axes) {}
+  ReducedAxes(const Dims& axes) : axes_(axes) {}
+
+  // As a bit mask. Throws ShapeError.
+  [[nodiscard]] std::uint32_t mask(std::size_t rank, Site site) const;
+
+ private:
+  Dims axes_{};
+  bool is_all_ = false;
+};
+
+struct ReductionOptions {
+  bool keep_dims = false;  // a reduced axis stays, with size 1
+};
+
 struct SumOptions {
+  bool keep_dims = false;
+  std::optional<DType> dtype = {};  // of the result; elements are brought to it first
+};
+
+// Integers and bools are summed as int64; floats keep their dtype and are added pairwise.
+Tensor sum(const Tensor& x, Site site = {});
+Tensor sum(const Tensor& x, const ReducedAxes& axes, const SumOptions& options = {}, Site site = {});
+// Dtypes as for sum. Of nothing: 1.
+Tensor prod(const Tensor& x, Site site = {});
+Tensor prod(const Tensor& x, const ReducedAxes& axes, const SumOptions& options = {}, Site site = {});
+
+// NaN where there is one. Throw InvalidArgument where there is nothing to choose from.
+Tensor max(const Tensor& x, Site site = {});
+Tensor max(const Tensor& x, const ReducedAxes& axes, const ReductionOptions& options = {}, Site site = {});
+Tensor min(const Tensor& x, Site site = {});
+Tensor min(const Tensor& x, const ReducedAxes& axes, const ReductionOptions& options = {}, Site site = {});
+
+// Floating dtypes only. Of nothing: NaN.
+Tensor mean(const Tensor& x, Site site = {});
+Tensor mean(const Tensor& x, const ReducedAxes& axes, const ReductionOptions& options = {}, Site site = {});
+
+struct VarianceOptions {
+  double correction = 0;  // what is taken off the number of elements in the divisor: 1 for a sample
   bool keep_dims = false;
 };
 
-// Over all axes. Integers and bools are summed as int64; floats keep their dtype and are added pairwise.
-Tensor sum(const Tensor& x, Site site = {});
-// Over these axes; negative ones count from the end.
-Tensor sum(const Tensor& x, const Dims& axes, const SumOptions& options = {}, Site site = {});
+// The mean of the squared distances from the mean, and its root. Floating dtypes only.
+Tensor var(const Tensor& x, Site site = {});
+Tensor var(const Tensor& x, const ReducedAxes& axes, const VarianceOptions& options = {}, Site site = {});
+Tensor std(const Tensor& x, Site site = {});
+Tensor std(const Tensor& x, const ReducedAxes& axes, const VarianceOptions& options = {}, Site site = {});
+
+// Anything but zero is true, a NaN too. Of nothing: true, and false.
+Tensor all(const Tensor& x, Site site = {});
+Tensor all(const Tensor& x, const ReducedAxes& axes, const ReductionOptions& options = {}, Site site = {});
+Tensor any(const Tensor& x, Site site = {});
+Tensor any(const Tensor& x, const ReducedAxes& axes, const ReductionOptions& options = {}, Site site = {});
+
+// How many elements are not zero along these axes, as int64; over all axes: see indexing.h.
+Tensor count_nonzero(const Tensor& x, const ReducedAxes& axes, const ReductionOptions& options = {}, Site site = {});
+
+// The index, as int64, of the first largest or smallest element, or of the first NaN: in row order, or along an axis. Throw
+// InvalidArgument where there is nothing to choose from.
+Tensor argmax(const Tensor& x, Site site = {});
+Tensor argmax(const Tensor& x, std::int64_t axis, const ReductionOptions& options = {}, Site site = {});
+Tensor argmin(const Tensor& x, Site site = {});
+Tensor argmin(const Tensor& x, std::int64_t axis, const ReductionOptions& options = {}, Site site = {});
+
+// log(sum(exp(x))) without overflow on the way. Floating dtypes only. Of nothing: -infinity.
+Tensor logsumexp(const Tensor& x, Site site = {});
+Tensor logsumexp(const Tensor& x, const ReducedAxes& axes, const ReductionOptions& options = {}, Site site = {});
+
+struct VectorNormOptions {
+  double ord = 2;  // infinity and -infinity: the largest and the smallest magnitude; 0: how many are not zero
+  bool keep_dims = false;
+};
+
+// sum(|x|^ord)^(1 / ord): of all elements as one vector, or along the axes. Floating dtypes only.
+Tensor vector_norm(const Tensor& x, Site site = {});
+Tensor vector_norm(const Tensor& x, const ReducedAxes& axes, const VectorNormOptions& options = {}, Site site = {});
 
 }  // namespace tutti

@@ -1,4 +1,4 @@
-"""Sums, products, casts, choices and views: what every program needs."""
+"""Arithmetic, matrix products, casts, choices and views: what every program needs."""
 
 import numpy as np
 
@@ -40,17 +40,6 @@ def cast_to(case):
     return cast(case.inputs[0], case.specs[0]["dtype"], case.output["dtype"])
 
 
-def sum_over(case):
-    x, params = case.inputs[0], case.params
-    axes = None if params["axes"] is None else tuple(params["axes"])
-    keep = params["keep_dims"]
-    if wide(case.output["dtype"]) is None:
-        return np.sum(x, axes, np.int64, keepdims=keep)
-    x = x.astype(wide(case.output["dtype"]))
-    total = np.sum(x, axes, keepdims=keep)
-    return Exact(total, np.sum(np.abs(x), axes, keepdims=keep), max(x.size // max(total.size, 1), 1))
-
-
 def matmul(case):
     a, b = promoted(case)
     kind = wide(case.output["dtype"])
@@ -81,11 +70,9 @@ JUDGES = {
     "relu": relu,
     "where": where,
     "cast": cast_to,
-    "sum": sum_over,
     "matmul": matmul,
     "add_n": add_n,
     "take": take,
     "nonzero": lambda case: np.argwhere(case.inputs[0]),
-    "count_nonzero": lambda case: np.asarray(np.count_nonzero(case.inputs[0])),
     "same": lambda case: case.inputs[0],
 }

@@ -22,6 +22,22 @@ ROUNDINGS = {
     # Pairwise: one rounding per level, plus those inside a leaf, where no lane adds more than 16 of its elements and the
     # lanes are joined in at most 6 steps.
     "sum": lambda n: np.log2(max(n, 2)) + 22,
+    # One rounding per product, in any order.
+    "prod": lambda n: n,
+    # The sum, a rounded number of elements, and the division.
+    "mean": lambda n: np.log2(max(n, 2)) + 24,
+    # Relative to S + sqrt(S R) + (the rounding) R, with S the squared distances from the mean and R the squares themselves:
+    # S has the roundings of a sum and 4 per term; each of the log2(n) merges adds d^2 m for means d apart, whose errors e are
+    # those of a sum relative to the root of R / n: 2 d e m over all merges is at most 2 sqrt(S R) times that, and e^2 m the rest.
+    "var": lambda n: 2 * (np.log2(max(n, 2)) + 26),
+    # Half of that, and the root.
+    "std": lambda n: 2 * (np.log2(max(n, 2)) + 27),
+    # Relative to 1 + |largest| + |log of the sum|: the roundings of a sum, 2 ulps (4 roundings) per exponential of the terms and
+    # of the 2 that scale each merge, less than 1 for each difference d they are taken of (d e^-d), and 4 at the end.
+    "logsumexp": lambda n: 6 * np.log2(max(n, 2)) + 32,
+    # The sum of squares, magnitudes or powers (4 ulps each), and 4 ulps of the root. Roots of other orders enlarge what the sum's
+    # logarithm or a small order makes of it, which the judge puts into the magnitude.
+    "vector_norm": lambda n: np.log2(max(n, 2)) + 40,
     # k products, each rounded at most once, and k - 1 additions in any order.
     "matmul": lambda n: 2 * n,
     # One rounding per addition.

@@ -29,18 +29,6 @@ const ConversionRows& conversion_rows();
 // To f32 with an inexact result made odd, so that rounding it again to half precision rounds as if once. From i32, i64, f64.
 Row sticky_row(DType from);
 
-template <class T>
-struct SumRows {
-  // The sum of some thousand elements at most: the running sums are as many as a vector has lanes, times eight.
-  T (*sum)(const T* elements, std::size_t count);
-  // output[i] = rows[0][i] + ... + rows[n - 1][i], up to eight rows; the output may be one of them.
-  void (*add)(const T* const* rows, std::size_t n, T* output, std::size_t count);
-  // output[i] = the sum of elements[i * length] and the length - 1 after it, for short lengths.
-  void (*sum_each)(const T* elements, std::size_t length, T* output, std::size_t count);
-};
-template <class T>
-const SumRows<T>& sum_rows();  // float, double, std::int64_t
-
 struct ProductRows {
   // c (m x n, row stride ldc) += a (m x k) times b (k x n, row stride ldb), modulo 2^32 and 2^64. Row order.
   void (*multiply32)(std::size_t m, std::size_t n, std::size_t k, const std::uint32_t* a, const std::uint32_t* b,

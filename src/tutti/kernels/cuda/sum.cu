@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "tutti/exec/attributes.h"
+#include "tutti/exec/reduction_attributes.h"
 #include "tutti/kernels/cuda/device_input.h"
 #include "tutti/kernels/cuda/registration.h"
 #include "tutti/kernels/cuda/sum_kernels.cuh"
@@ -90,7 +90,7 @@ SumPlan plan_sum(const Operand& in, std::uint32_t mask, int multiprocessors) {
 static std::int64_t sum_workspace(const OpCall& call, const Inference& in) {
   const TensorImpl* tensor = call.inputs()[0].tensor;
   if (tensor == nullptr) return 0;
-  return plan_sum(operand_of(*tensor), in.attributes<SumAttributes>().axes, most_multiprocessors).partial_bytes();
+  return plan_sum(operand_of(*tensor), in.attributes<ReductionAttributes>().axes, most_multiprocessors).partial_bytes();
 }
 
 static void sum(const KernelCall& call, KernelContext& context) {
@@ -98,7 +98,7 @@ static void sum(const KernelCall& call, KernelContext& context) {
   const Operand& out = call.out();
   Queue& queue = queue_of(context);
   SumPlan plan =
-      plan_sum(in, call.attributes->as<SumAttributes>().axes, std::min(queue.properties().multiprocessors, most_multiprocessors));
+      plan_sum(in, call.attributes->as<ReductionAttributes>().axes, std::min(queue.properties().multiprocessors, most_multiprocessors));
   if (plan.task.outputs == 0) return;
   if (plan.task.length == 0) {
     const std::size_t bytes = static_cast<std::size_t>(plan.task.outputs) * size_of(out.dtype);

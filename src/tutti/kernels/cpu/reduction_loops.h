@@ -1,0 +1,253 @@
+// The loops of reductions whose state is one number: a map of each element, and a way to combine two.
+// Included once per instruction set, like vector_math.h: hence the odd guard.
+#if defined(TUTTI_KERNELS_CPU_REDUCTION_LOOPS) == defined(HWY_TARGET_TOGGLE)
+#ifdef TUTTI_KERNELS_CPU_REDUCTION_LOOPS
+#undef TUTTI_KERNELS_CPU_REDUCTION_LOOPS
+#else
+#define TUTTI_KERNELS_CPU_REDUCTION_LOOPS
+#endif
+
+#include <limits>
+
+#include "tutti/kernels/cpu/reduction_rows.h"
+#include "tutti/kernels/cpu/row_loops.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace tutti::kernels::HWY_NAMESPACE {
+
+// Maps.
+struct Itself {
+  template <class D>
+  static HWY_INLINE hn::Vec<D> map(D, hn::Vec<D> x, hn::Vec<D>) {
+    return x;
+  }
+};
+struct MagnitudeOf {
+  template <class D>
+  static HWY_INLINE hn::Vec<D> map(D, hn::Vec<D> x, hn::Vec<D>) {
+    return hn::Abs(x);
+  }
+};
+
+// Combinations. Where integers may overflow they are worked on without their sign: those wrap.
+template <class Map>
+struct SumOf : Map {
+  static constexpr bool wraps = true;
+  template <class D>
+  static HWY_INLINE hn::Vec<D> identity(D d) {
+    return hn::Zero(d);
+  }
+  template <class D>
+  static HWY_INLINE hn::Vec<D> combine(D, hn::Vec<D> a, hn::Vec<D> b) {
+    return hn::Add(a, b);
+  }
+};
+
+template <class T>
+constexpr T lowest() {
+  return std::numeric_limits<T>::has_infinity ? -std::numeric_limits<T>::infinity() : std::numeric_limits<T>::lowest();
+}
+template <class T>
+constexpr T highest() {
+  return std::numeric_limits<T>::has_infinity ? std::numeric_limits<T>::infinity() : std::numeric_limits<T>::max();
+}
+
+// Not "other than itself": on some instruction sets that is false for a NaN.
+template <class D>
+HWY_INLINE hn::Mask<D> is_nan(D, hn::Vec<D> x) {
+  return hn::Not(hn::Eq(x, x));
+}
+
+template <class Map>
+struct LargestOf : Map {
+  static constexpr bool wraps = false;
+  template <class D>
+  static HWY_INLINE hn::Vec<D> identity(D d) {
+    return hn::Set(d, lowest<hn::TFromD<D>>());
+  }
+  template <class D>
+  static HWY_INLINE hn::Vec<D> combine(D d, hn::Vec<D> a, hn::Vec<D> b) {
+    if constexpr (std::is_floating_point_v<hn::TFromD<D>>) {
+      return hn::IfThenElse(hn::Or(hn::Lt(a, b), is_nan(d, b)), b, a);
+    } else {
+      return hn::Max(a, b);
+    }
+  }
+};
+template <class Map>
+struct SmallestOf : Map {
+  static constexpr bool wraps = false;
+  template <class D>
+  static HWY_INLINE hn::Vec<D> identity(D d) {
+    return hn::Set(d, highest<hn::TFromD<D>>());
+  }
+  template <class D>
+  static HWY_INLINE hn::Vec<D> combine(D d, hn::Vec<D> a, hn::Vec<D> b) {
+    if constexpr (std::is_floating_point_v<hn::TFromD<D>>) {
+      return hn::IfThenElse(hn::Or(hn::Lt(b, a), is_nan(d, b)), b, a);
+    } else {
+      return hn::Min(a, b);
+    }
+  }
+};
+
+// Both ways to take part of a row: a whole vector, or fewer elements at its end.
+template <class D>
+struct WholeVector {
+  using T = hn::TFromD<D>;
+  HWY_INLINE hn::Vec<D> load(const T* from) const { return hn::LoadU(D(), from); }
+  HWY_INLINE void put(hn::Vec<D> v, T* to) const { hn::StoreU(v, D(), to); }
+};
+template <class D>
+struct PartOfVector {
+  using T = hn::TFromD<D>;
+  std::size_t count;
+  HWY_INLINE hn::Vec<D> load(const T* from) const { return Source<D>(from).load(count); }
+  HWY_INLINE void put(hn::Vec<D> v, T* to) const { store<D>(v, to, count); }
+};
+
+template <class R, class T>
+struct LaneType {
+  using Type = T;
+};
+template <class R, class T>
+  requires(std::is_integral_v<T> && R::wraps)
+struct LaneType<R, T> {
+  using Type = std::make_unsigned_t<T>;
+};
+template <class R, class T>
+using Lane = typename LaneType<R, T>::Type;
+
+// In pairs of lanes.
+template <class R, class D>
+HWY_INLINE hn::TFromD<D> joined_lanes(D d, hn::Vec<D> v) {
+  using L = hn::TFromD<D>;
+  const hn::CappedTag<L, 1> one;
+  HWY_ALIGN L lanes[hn::MaxLanes(d)];
+  hn::Store(v, d, lanes);
+  for (std::size_t half = hn::Lanes(d) / 2; half > 0; half /= 2) {
+    for (std::size_t i = 0; i < half; ++i) {
+      hn::StoreU(R::combine(one, hn::LoadU(one, lanes + i), hn::LoadU(one, lanes + i + half)), one, lanes + i);
+    }
+  }
+  return lanes[0];
+}
+
+template <class R, class D>
+HWY_INLINE hn::Vec<D> with_vector(D d, hn::Vec<D> state, const hn::TFromD<D>* elements, hn::Vec<D> parameter) {
+  return R::combine(d, state, R::map(d, hn::LoadU(d, elements), parameter));
+}
+
+// Eight running states, joined in pairs.
+template <class R, class L>
+HWY_INLINE L fold_lanes(const L* elements, std::size_t count, L parameter) {
+  const Tag<L> d;
+  const std::size_t lanes = hn::Lanes(d);
+  const auto p = hn::Set(d, parameter);
+  const auto none = R::identity(d);
+  auto s0 = none, s1 = none, s2 = none, s3 = none, s4 = none, s5 = none, s6 = none, s7 = none;
+  std::size_t i = 0;
+  for (; i + 8 * lanes <= count; i += 8 * lanes) {
+    s0 = with_vector<R>(d, s0, elements + i, p);
+    s1 = with_vector<R>(d, s1, elements + i + lanes, p);
+    s2 = with_vector<R>(d, s2, elements + i + 2 * lanes, p);
+    s3 = with_vector<R>(d, s3, elements + i + 3 * lanes, p);
+    s4 = with_vector<R>(d, s4, elements + i + 4 * lanes, p);
+    s5 = with_vector<R>(d, s5, elements + i + 5 * lanes, p);
+    s6 = with_vector<R>(d, s6, elements + i + 6 * lanes, p);
+    s7 = with_vector<R>(d, s7, elements + i + 7 * lanes, p);
+  }
+  for (; i + lanes <= count; i += lanes) s0 = with_vector<R>(d, s0, elements + i, p);
+  if (i < count) {
+    const auto rest = R::map(d, Source<Tag<L>>(elements + i).load(count - i), p);
+    s1 = R::combine(d, s1, hn::IfThenElse(hn::FirstN(d, count - i), rest, none));
+  }
+  const auto low = R::combine(d, R::combine(d, s0, s1), R::combine(d, s2, s3));
+  const auto high = R::combine(d, R::combine(d, s4, s5), R::combine(d, s6, s7));
+  return joined_lanes<R>(d, R::combine(d, low, high));
+}
+
+template <class R, class T>
+void fold(const T* elements, std::size_t count, T parameter, T* state) {
+  using L = Lane<R, T>;
+  *state = static_cast<T>(fold_lanes<R>(reinterpret_cast<const L*>(elements), count, static_cast<L>(parameter)));
+}
+
+template <class R, class T>
+void fold_each(const T* all, std::size_t length, T parameter, States<T> states, std::size_t count) {
+  using L = Lane<R, T>;
+  const auto* elements = reinterpret_cast<const L*>(all);
+  auto* output = reinterpret_cast<L*>(states.first);
+  if (length > 16) {
+    for (std::size_t i = 0; i < count; ++i) output[i] = fold_lanes<R>(elements + i * length, length, static_cast<L>(parameter));
+    return;
+  }
+  const hn::CappedTag<L, 1> one;
+  const auto p = hn::Set(one, static_cast<L>(parameter));
+  for (std::size_t i = 0; i < count; ++i) {
+    const L* those = elements + i * length;
+    auto state = R::map(one, hn::LoadU(one, those), p);
+    for (std::size_t j = 1; j < length; ++j) state = with_vector<R>(one, state, those + j, p);
+    hn::StoreU(state, one, output + i);
+  }
+}
+
+template <class R, class D, class Part>
+HWY_INLINE void fold_rows_at(D d, const Part& part, const hn::TFromD<D>* const* rows, std::size_t n, std::size_t at, hn::Vec<D> p,
+                             hn::TFromD<D>* output) {
+  auto state = R::map(d, part.load(rows[0] + at), p);
+  for (std::size_t r = 1; r < n; ++r) state = R::combine(d, state, R::map(d, part.load(rows[r] + at), p));
+  part.put(state, output + at);
+}
+
+template <class R, class T>
+void fold_rows(const T* const* all, std::size_t n, T parameter, States<T> states, std::size_t count) {
+  using L = Lane<R, T>;
+  const Tag<L> d;
+  const std::size_t lanes = hn::Lanes(d);
+  const auto p = hn::Set(d, static_cast<L>(parameter));
+  const auto* rows = reinterpret_cast<const L* const*>(all);
+  auto* output = reinterpret_cast<L*>(states.first);
+  std::size_t i = 0;
+  if (n == 8) {
+    for (; i + lanes <= count; i += lanes) {
+      const auto a = with_vector<R>(d, R::map(d, hn::LoadU(d, rows[0] + i), p), rows[1] + i, p);
+      const auto b = with_vector<R>(d, R::map(d, hn::LoadU(d, rows[2] + i), p), rows[3] + i, p);
+      const auto c = with_vector<R>(d, R::map(d, hn::LoadU(d, rows[4] + i), p), rows[5] + i, p);
+      const auto e = with_vector<R>(d, R::map(d, hn::LoadU(d, rows[6] + i), p), rows[7] + i, p);
+      hn::StoreU(R::combine(d, R::combine(d, a, b), R::combine(d, c, e)), d, output + i);
+    }
+  } else {
+    for (; i + lanes <= count; i += lanes) fold_rows_at<R>(d, WholeVector<Tag<L>>{}, rows, n, i, p, output);
+  }
+  if (i < count) fold_rows_at<R>(d, PartOfVector<Tag<L>>{count - i}, rows, n, i, p, output);
+}
+
+template <class R, class T>
+void merge(States<const T> a, double, States<const T> b, double, States<T> states, std::size_t count) {
+  using L = Lane<R, T>;
+  const Tag<L> d;
+  const std::size_t lanes = hn::Lanes(d);
+  const auto* left = reinterpret_cast<const L*>(a.first);
+  const auto* right = reinterpret_cast<const L*>(b.first);
+  auto* output = reinterpret_cast<L*>(states.first);
+  std::size_t i = 0;
+  for (; i + lanes <= count; i += lanes) {
+    hn::StoreU(R::combine(d, hn::LoadU(d, left + i), hn::LoadU(d, right + i)), d, output + i);
+  }
+  if (i < count) {
+    const PartOfVector<Tag<L>> part{count - i};
+    part.put(R::combine(d, part.load(left + i), part.load(right + i)), output + i);
+  }
+}
+
+template <class R, class T>
+ReductionRows<T> rows_of_reduction() {
+  const auto none = hn::GetLane(R::identity(hn::CappedTag<Lane<R, T>, 1>()));
+  return {1, {static_cast<T>(none), T{}}, fold<R, T>, fold_each<R, T>, fold_rows<R, T>, merge<R, T>};
+}
+
+}  // namespace tutti::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif
