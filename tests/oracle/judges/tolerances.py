@@ -16,6 +16,14 @@ HALVES = {"float16": 1, "bfloat16": 1}
 ULPS = {
     # The series is good to 1 ulp with a fused multiply-add and to 2 without.
     "exp": {**HALVES, "float32": 2, "float64": 2},
+    # Results below: rounded once to half precision, which may be a subnormal one.
+    "cumulative_sum": HALVES,
+    "cumsum": HALVES,
+    "cumprod": HALVES,
+    "softmax": HALVES,
+    "log_softmax": HALVES,
+    "layer_norm": HALVES,
+    "avg_pool2d": HALVES,
 }
 
 ROUNDINGS = {
@@ -42,6 +50,26 @@ ROUNDINGS = {
     "matmul": lambda n: 2 * n,
     # One rounding per addition.
     "add_n": lambda n: n,
+    # Within a tile at most 8 elements a thread, 5 steps in a warp, 8 warps and the tile's start: 22 additions; the CPU's groups
+    # are smaller. From group to group float64 is carried, in float64 itself with a rounding for every four elements.
+    "cumulative_sum": lambda n: 24 + n / 4,
+    "cumsum": lambda n: 24 + n / 4,
+    # One rounding per factor, in any order, and one at the end.
+    "cumprod": lambda n: n + 1,
+    # e^x to 2 ulps (4 halves of one) above and below the line; its sum in chains of at most 32 before float64, joined in 6
+    # steps; a reciprocal and a product. What rounding x - max does to e^(x - max) is in the magnitude.
+    "softmax": lambda n: 48,
+    # The same sum; two subtractions and a logarithm.
+    "log_softmax": lambda n: 48,
+    # The mean: 38 as above and a division. The variance: the same and two for each square, halved by the root. Then a
+    # difference and two products and a sum.
+    "layer_norm": lambda n: 64,
+    # A log_softmax, and the sum of n of them as for "sum".
+    "cross_entropy": lambda n: 70 + np.log2(max(n, 2)),
+    # One rounding per addition and the division.
+    "avg_pool2d": lambda n: n + 1,
+    # A matrix product, and one addition.
+    "conv2d": lambda n: 2 * n + 1,
 }
 
 

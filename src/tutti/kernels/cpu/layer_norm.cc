@@ -1,0 +1,124 @@
+#include <cmath>
+#include <memory>
+#include <vector>
+
+#include "tutti/exec/neural_attributes.h"
+#include "tutti/kernels/cpu/line_rows.h"
+#include "tutti/kernels/cpu/lines.h"
+#include "tutti/kernels/cpu/registration.h"
+
+namespace tutti::kernels {
+
+namespace {
+
+// Weight or bias as W; null where there is none.
+template <class W>
+class Parameter {
+ public:
+  Parameter(const Operand* operand, std::int64_t n) {
+    if (operand == nullptr) return;
+    const LineSource<W> source(*operand);
+    if (!source.converts()) {
+      data_ = operand->as<W>();
+      return;
+    }
+    own_ = std::make_unique_for_overwrite<W[]>(static_cast<std::size_t>(n));
+    source.read_into(0, n, own_.get());
+    data_ = own_.get();
+  }
+  [[nodiscard]] const W* from(std::int64_t at) const { return data_ == nullptr ? nullptr : data_ + at; }
+
+ private:
+  std::unique_ptr<W[]> own_;
+  const W* data_ = nullptr;
+};
+
+template <class W>
+struct LayerNorm {
+  const LineRows<W>& rows;
+  LineSource<W> x;
+  LineTarget<W> out;
+  Parameter<W> weight;
+  Parameter<W> bias;
+  double epsilon;
+  std::int64_t length;
+
+  [[nodiscard]] double sum(std::int64_t at, std::int64_t n) const {
+    LineRoom<W> room;
+    double total = 0;
+    x.for_each_piece(at, n, room, [&](std::int64_t, const W* piece, std::size_t some) { total += rows.sum(piece, some); });
+    return total;
+  }
+  [[nodiscard]] double squares(std::int64_t at, std::int64_t n, W mean) const {
+    LineRoom<W> room;
+    double total = 0;
+    x.for_each_piece(at, n, room,
+                     [&](std::int64_t, const W* piece, std::size_t some) { total += rows.squares(piece, mean, some); });
+    return total;
+  }
+  void finish(std::int64_t line, std::int64_t at, std::int64_t n, W mean, W factor) const {
+    LineRoom<W> room;
+    x.for_each_piece(line + at, n, room, [&](std::int64_t from, const W* piece, std::size_t some) {
+      W* to = out.room(from, room);
+      rows.normalise(piece, mean, factor, weight.from(from - line), bias.from(from - line), to, some);
+      out.write(from, to, some);
+    });
+  }
+  [[nodiscard]] W factor_of(double sum_of_squares) const {
+    return static_cast<W>(1 / std::sqrt(sum_of_squares / static_cast<double>(length) + epsilon));
+  }
+  [[nodiscard]] W mean_of(double total) const { return static_cast<W>(total / static_cast<double>(length)); }
+
+  void one(std::int64_t line) const {
+    const W mean = mean_of(sum(line, length));
+    finish(line, 0, length, mean, factor_of(squares(line, length, mean)));
+  }
+  void one_with_all_cores(std::int64_t line, Parallel& parallel) const {
+    std::vector<double> parts(segments_of(length));
+    const auto total = [&] {
+      double sum_of_parts = 0;
+      for (const double part : parts) sum_of_parts += part;
+      return sum_of_parts;
+    };
+    for_each_segment(parallel, length, [&](std::size_t s, std::int64_t at, std::int64_t n) { parts[s] = sum(line + at, n); });
+    const W mean = mean_of(total());
+    for_each_segment(parallel, length,
+                     [&](std::size_t s, std::int64_t at, std::int64_t n) { parts[s] = squares(line + at, n, mean); });
+    const W factor = factor_of(total());
+    for_each_segment(parallel, length, [&](std::size_t, std::int64_t at, std::int64_t n) { finish(line, at, n, mean, factor); });
+  }
+};
+
+template <class W>
+void layer_norm_as(const KernelCall& call, KernelContext& context) {
+  const auto attributes = call.attributes->as<LayerNormAttributes>();
+  const LineShape shape(call.in(0), static_cast<std::size_t>(attributes.axes));
+  if (shape.lines == 0 || shape.length == 0) return;
+  const Operand* weight = attributes.has_weight ? &call.in(1) : nullptr;
+  const Operand* bias = attributes.has_bias ? &call.in(attributes.has_weight ? 2 : 1) : nullptr;
+  const LayerNorm<W> norm{line_rows<W>(),
+                          LineSource<W>(call.in(0)),
+                          LineTarget<W>(call.out()),
+                          Parameter<W>(weight, shape.length),
+                          Parameter<W>(bias, shape.length),
+                          attributes.epsilon,
+                          shape.length};
+  if (shape.length > long_line) {
+    for (std::int64_t i = 0; i < shape.lines; ++i) norm.one_with_all_cores(i * shape.length, context.parallel);
+    return;
+  }
+  for_each_lines(context.parallel, shape.lines, shape.lines * shape.length, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) norm.one(i * shape.length);
+  });
+}
+
+}  // namespace
+
+static void layer_norm(const KernelCall& call, KernelContext& context) {
+  if (call.in(0).dtype == DType::f64) return layer_norm_as<double>(call, context);
+  layer_norm_as<float>(call, context);
+}
+
+[[maybe_unused]] static const bool is_registered = register_host_kernel("LayerNorm", layer_norm, floating_dtypes);
+
+}  // namespace tutti::kernels

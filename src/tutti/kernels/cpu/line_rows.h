@@ -1,0 +1,26 @@
+// The vectorised loops of normalisations, over elements that lie one after the other.
+#pragma once
+
+#include <cstddef>
+
+namespace tutti::kernels {
+
+// Sums are kept in T for some hundred elements and then in double.
+template <class T>
+struct LineRows {
+  T (*max)(const T* x, std::size_t count);
+  // The sum of e^(x - shift); `out`, where it is not null, receives the terms and may be x.
+  double (*exp_sum)(const T* x, T shift, T* out, std::size_t count);
+  void (*scale)(const T* x, T factor, T* out, std::size_t count);
+  // (x - first) - second
+  void (*subtract)(const T* x, T first, T second, T* out, std::size_t count);
+  double (*sum)(const T* x, std::size_t count);
+  // The sum of (x - mean)^2.
+  double (*squares)(const T* x, T mean, std::size_t count);
+  // (x - mean) * factor * weight + bias; weight and bias may be null.
+  void (*normalise)(const T* x, T mean, T factor, const T* weight, const T* bias, T* out, std::size_t count);
+};
+template <class T>
+const LineRows<T>& line_rows();  // float, double
+
+}  // namespace tutti::kernels

@@ -1,0 +1,54 @@
+#include <algorithm>
+#include <cstring>
+
+#include "tutti/base/error.h"
+#include "tutti/exec/index_message.h"
+#include "tutti/exec/neural_attributes.h"
+#include "tutti/kernels/cpu/lines.h"
+#include "tutti/kernels/cpu/registration.h"
+
+namespace tutti::kernels {
+
+namespace {
+
+template <class U, class Index>
+void one_hot_as(const KernelCall& call, KernelContext& context) {
+  const auto attributes = call.attributes->as<OneHotAttributes>();
+  const Index* indices = call.in(0).as<Index>();
+  U* out = call.out().as<U>();
+  const std::int64_t depth = attributes.depth;
+  const std::int64_t lines = call.in(0).count();
+  U on;
+  U off;
+  std::memcpy(&on, attributes.on.data(), sizeof on);
+  std::memcpy(&off, attributes.off.data(), sizeof off);
+  for_each_lines(context.parallel, lines, lines * depth, [&](std::int64_t begin, std::int64_t end) {
+    std::fill(out + begin * depth, out + end * depth, off);
+    for (std::int64_t i = begin; i < end; ++i) {
+      const auto index = static_cast<std::int64_t>(indices[i]);
+      if (index < 0 || index >= depth) throw KernelFailed(index_out_of_range(index, call.out().rank - 1, depth), call.site);
+      out[i * depth + index] = on;
+    }
+  });
+}
+
+template <class U>
+void one_hot_of(const KernelCall& call, KernelContext& context) {
+  if (call.in(0).dtype == DType::i64) return one_hot_as<U, std::int64_t>(call, context);
+  one_hot_as<U, std::int32_t>(call, context);
+}
+
+}  // namespace
+
+static void one_hot(const KernelCall& call, KernelContext& context) {
+  switch (size_of(call.out().dtype)) {
+    case 1: return one_hot_of<std::uint8_t>(call, context);
+    case 2: return one_hot_of<std::uint16_t>(call, context);
+    case 4: return one_hot_of<std::uint32_t>(call, context);
+    default: return one_hot_of<std::uint64_t>(call, context);
+  }
+}
+
+[[maybe_unused]] static const bool is_registered = register_host_kernel("OneHot", one_hot, index_dtypes);
+
+}  // namespace tutti::kernels

@@ -1,0 +1,149 @@
+#include <vector>
+
+#include "tutti/exec/scan_attributes.h"
+#include "tutti/kernels/cpu/line_rows.h"
+#include "tutti/kernels/cpu/lines.h"
+#include "tutti/kernels/cpu/registration.h"
+#include "tutti/kernels/cpu/scan_rows.h"
+
+namespace tutti::kernels {
+
+namespace {
+
+// Each way to scan has: Carry, what goes from piece to piece; `scan`, which writes n results and gives what is carried on;
+// `total`, what a piece adds to the carry, where long lines can be cut; `put_first`, the value of nothing.
+template <class W>
+struct FloatSum {
+  using Carry = double;
+  static constexpr bool can_be_cut = true;
+  LineSource<W> x;
+  LineTarget<W> out;
+
+  explicit FloatSum(const KernelCall& call) : x(call.in(0)), out(call.out()) {}
+  [[nodiscard]] Carry total(std::int64_t from, std::int64_t n) const {
+    LineRoom<W> room;
+    double sum = 0;
+    x.for_each_piece(from, n, room,
+                     [&](std::int64_t, const W* piece, std::size_t some) { sum += line_rows<W>().sum(piece, some); });
+    return sum;
+  }
+  Carry scan(std::int64_t from, std::int64_t to, std::int64_t n, Carry carry) const {
+    LineRoom<W> room;
+    x.for_each_piece(from, n, room, [&](std::int64_t at, const W* piece, std::size_t some) {
+      W* into = out.room(to + at - from, room);
+      carry = scan_row<W>()(piece, into, carry, some);
+      out.write(to + at - from, into, some);
+    });
+    return carry;
+  }
+  void put_first(std::int64_t at) const { put(at, 0); }
+  void put(std::int64_t at, W value) const {
+    LineRoom<W> room;
+    W* into = out.room(at, room);
+    *into = value;
+    out.write(at, into, 1);
+  }
+};
+
+// In order, and in double: no group of factors leaves the range before its turn.
+template <class W>
+struct FloatProduct : FloatSum<W> {
+  static constexpr bool can_be_cut = false;
+  using FloatSum<W>::FloatSum;
+  void put_first(std::int64_t at) const { this->put(at, 1); }
+  double scan(std::int64_t from, std::int64_t to, std::int64_t n, double carry) const {
+    LineRoom<W> room;
+    this->x.for_each_piece(from, n, room, [&](std::int64_t at, const W* piece, std::size_t some) {
+      W* into = this->out.room(to + at - from, room);
+      for (std::size_t i = 0; i < some; ++i) into[i] = static_cast<W>(carry *= static_cast<double>(piece[i]));
+      this->out.write(to + at - from, into, some);
+    });
+    return carry;
+  }
+};
+
+// T as it is stored, a bool as its byte. Wraps.
+template <class T, bool multiplies>
+struct Integers {
+  using Carry = std::uint64_t;
+  static constexpr bool can_be_cut = true;
+  const T* x;
+  std::int64_t* out;
+
+  explicit Integers(const KernelCall& call) : x(call.in(0).as<T>()), out(call.out().as<std::int64_t>()) {}
+  static Carry next(Carry carry, T element) {
+    const auto value = static_cast<Carry>(static_cast<std::int64_t>(element));
+    return multiplies ? carry * value : carry + value;
+  }
+  [[nodiscard]] Carry total(std::int64_t from, std::int64_t n) const {
+    Carry carry = multiplies ? 1 : 0;
+    for (std::int64_t i = 0; i < n; ++i) carry = next(carry, x[from + i]);
+    return carry;
+  }
+  Carry scan(std::int64_t from, std::int64_t to, std::int64_t n, Carry carry) const {
+    for (std::int64_t i = 0; i < n; ++i) out[to + i] = static_cast<std::int64_t>(carry = next(carry, x[from + i]));
+    return carry;
+  }
+  void put_first(std::int64_t at) const { out[at] = multiplies ? 1 : 0; }
+};
+
+template <bool multiplies, class Scan>
+void scan_lines(const KernelCall& call, Parallel& parallel, const Scan& scan) {
+  using Carry = typename Scan::Carry;
+  const LineShape shape(call.in(0));
+  const std::int64_t length = shape.length;
+  const std::int64_t initial = call.attributes->as<ScanAttributes>().include_initial ? 1 : 0;
+  const std::int64_t step = length + initial;
+  constexpr Carry nothing = multiplies ? 1 : 0;
+  if constexpr (Scan::can_be_cut) {
+    if (length > long_line && shape.lines < 16) {
+      std::vector<Carry> carries(segments_of(length));
+      for (std::int64_t line = 0; line < shape.lines; ++line) {
+        for_each_segment(parallel, length,
+                         [&](std::size_t s, std::int64_t at, std::int64_t n) { carries[s] = scan.total(line * length + at, n); });
+        Carry before = nothing;
+        for (Carry& carry : carries) {
+          const Carry here = carry;
+          carry = before;
+          before = multiplies ? before * here : before + here;
+        }
+        if (initial != 0) scan.put_first(line * step);
+        for_each_segment(parallel, length, [&](std::size_t s, std::int64_t at, std::int64_t n) {
+          scan.scan(line * length + at, line * step + initial + at, n, carries[s]);
+        });
+      }
+      return;
+    }
+  }
+  for_each_lines(parallel, shape.lines, shape.lines * length, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t line = begin; line < end; ++line) {
+      if (initial != 0) scan.put_first(line * step);
+      scan.scan(line * length, line * step + initial, length, nothing);
+    }
+  });
+}
+
+template <bool multiplies, class W>
+using Floats = std::conditional_t<multiplies, FloatProduct<W>, FloatSum<W>>;
+
+}  // namespace
+
+template <bool multiplies>
+static void scan(const KernelCall& call, KernelContext& context) {
+  const auto run = [&]<class Scan>(const Scan& scan) { scan_lines<multiplies>(call, context.parallel, scan); };
+  switch (call.in(0).dtype) {
+    case DType::boolean:
+    case DType::u8: return run(Integers<std::uint8_t, multiplies>(call));
+    case DType::i8: return run(Integers<std::int8_t, multiplies>(call));
+    case DType::i16: return run(Integers<std::int16_t, multiplies>(call));
+    case DType::i32: return run(Integers<std::int32_t, multiplies>(call));
+    case DType::i64: return run(Integers<std::int64_t, multiplies>(call));
+    case DType::f64: return run(Floats<multiplies, double>(call));
+    default: return run(Floats<multiplies, float>(call));
+  }
+}
+
+[[maybe_unused]] static const bool is_registered =
+    register_host_kernel("Cumsum", scan<false>) && register_host_kernel("Cumprod", scan<true>);
+
+}  // namespace tutti::kernels

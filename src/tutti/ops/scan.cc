@@ -1,0 +1,57 @@
+#include "tutti/ops/scan.h"
+
+#include "tutti/base/error.h"
+#include "tutti/base/text.h"
+#include "tutti/exec/executor.h"
+#include "tutti/exec/scan_attributes.h"
+#include "tutti/ops/axis_last.h"
+#include "tutti/ops/elementwise.h"
+
+namespace tutti {
+
+namespace {
+
+void infer_scan(Inference& in) {
+  in.expect_inputs(1);
+  Shape out = in.shape(0);
+  if (out.empty()) in.reject_shapes("the input needs at least one axis");
+  if (in.attributes<ScanAttributes>().include_initial) ++out[out.size() - 1];
+  in.output(is_floating(in.dtype(0)) ? in.dtype(0) : DType::i64, out);
+}
+
+// Both work along the last axis.
+const OpRow& sum_row = register_op({.name = "Cumsum", .infer = infer_scan, .wants_dense = true});
+const OpRow& product_row = register_op({.name = "Cumprod", .infer = infer_scan, .wants_dense = true});
+
+Tensor scan(const OpRow& row, const Tensor& x, std::int64_t given_axis, bool include_initial, Site site) {
+  const std::size_t axis = checked_axis(given_axis, x.rank(site), site);
+  const Tensor lines = detail::axis_last(x, axis, site);
+  OpCall call(row, site);
+  call.add(lines);
+  call.attributes = Attributes(ScanAttributes{include_initial});
+  execute(call);
+  return detail::axis_back(call.outputs[0], axis, site);
+}
+
+}  // namespace
+
+Tensor cumulative_sum(const Tensor& x, const CumulativeSumOptions& options, Site site) {
+  if (!options.axis && x.rank(site) != 1) {
+    throw ShapeError(text("cumulative_sum: say along which axis; the shape is ", to_string(x.shape()),
+                          ", and the axis may be left out only where there is exactly one"),
+                     site);
+  }
+  if (options.dtype == DType::boolean)
+    throw InvalidArgument("cumulative_sum: the dtype of the result must hold numbers, not bool", site);
+  // Integers are summed as int64 whatever they are to become: a narrower dtype has its lowest bits.
+  const bool is_cast_first =
+      options.dtype && (is_floating(*options.dtype) || is_floating(x.dtype())) && *options.dtype != x.dtype();
+  const Tensor sums =
+      scan(sum_row, is_cast_first ? cast(x, *options.dtype, site) : x, options.axis.value_or(0), options.include_initial, site);
+  return options.dtype ? cast(sums, *options.dtype, site) : sums;
+}
+
+Tensor cumsum(const Tensor& x, std::int64_t axis, Site site) { return scan(sum_row, x, axis, false, site); }
+Tensor cumprod(const Tensor& x, std::int64_t axis, Site site) { return scan(product_row, x, axis, false, site); }
+
+}  // namespace tutti

@@ -1,0 +1,47 @@
+// Windows that slide over images: convolutions and pooling. Images are (batch, channels, height, width), or without the batch.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "tutti/tensor/tensor.h"
+
+namespace tutti {
+
+// The two axes of an image; one number stands for both.
+struct Size2d {
+  std::int64_t height;
+  std::int64_t width;
+  Size2d(std::int64_t both) noexcept : height(both), width(both) {}
+  Size2d(std::int64_t of_height, std::int64_t of_width) noexcept : height(of_height), width(of_width) {}
+};
+
+struct Conv2dOptions {
+  Size2d stride = 1;
+  Size2d padding = 0;  // zeros on each side
+  Size2d dilation = 1;
+  std::int64_t groups = 1;  // of channels that see only each other
+};
+// Weight: (channels out, channels in / groups, height, width). Bias: (channels out), or undefined. Dtypes promote; as exact as
+// a matrix product.
+Tensor conv2d(const Tensor& x, const Tensor& weight, const Tensor& bias = {}, const Conv2dOptions& options = {}, Site site = {});
+
+struct MaxPool2dOptions {
+  std::optional<Size2d> stride = {};  // absent: the kernel's size
+  Size2d padding = 0;                 // never the largest
+  Size2d dilation = 1;
+  bool ceil_mode = false;  // a last window may reach beyond the image
+};
+// The largest element of each window; NaN counts as larger than any.
+Tensor max_pool2d(const Tensor& x, Size2d kernel, const MaxPool2dOptions& options = {}, Site site = {});
+
+struct AvgPool2dOptions {
+  std::optional<Size2d> stride = {};
+  Size2d padding = 0;
+  bool ceil_mode = false;
+  bool count_include_pad = true;  // the padding counts as zeros
+};
+// The mean of each window. Floating dtypes.
+Tensor avg_pool2d(const Tensor& x, Size2d kernel, const AvgPool2dOptions& options = {}, Site site = {});
+
+}  // namespace tutti
