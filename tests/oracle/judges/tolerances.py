@@ -26,6 +26,9 @@ ROUNDINGS = {
     "matmul": lambda n: 2 * n,
     # One rounding per addition.
     "add_n": lambda n: n,
+    # ln u: 2.7, halved by the square root, which adds 1; sine or cosine: 3 with the rounding of the angle; their product: 1.
+    # Then the mean and the deviation themselves, the product and the sum: 4.
+    "normal": lambda n: 11,
 }
 
 
