@@ -14,10 +14,18 @@
 #include "tutti/ops/elementwise.h"
 #include "tutti/ops/indexing.h"
 #include "tutti/ops/matmul.h"
+<<<<<<< HEAD
 #include "tutti/ops/neural.h"
 #include "tutti/ops/reading.h"
 #include "tutti/ops/reduction.h"
 #include "tutti/ops/scan.h"
+=======
+#include "tutti/ops/random.h"
+#include "tutti/ops/reading.h"
+#include "tutti/ops/reduction.h"
+#include "tutti/ops/sets.h"
+#include "tutti/ops/sorting.h"
+>>>>>>> sorting
 #include "tutti/ops/variable.h"
 #include "tutti/ops/window.h"
 #include "tutti/place/configuration.h"

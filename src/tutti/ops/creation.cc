@@ -1,12 +1,9 @@
 #include "tutti/ops/creation.h"
 
-#include <cmath>
-#include <limits>
 #include <memory>
 
 #include "tutti/base/error.h"
 #include "tutti/base/text.h"
-#include "tutti/exec/attributes.h"
 #include "tutti/exec/executor.h"
 #include "tutti/exec/transfer.h"
 #include "tutti/memory/host_memory.h"
@@ -25,7 +22,6 @@ void infer_same(Inference& in) {
 const OpRow& constant_row = register_op({.name = "_EagerConst", .infer = infer_same, .is_copy = true});
 const OpRow& copy_row = register_op({.name = "_Copy", .infer = infer_same, .is_copy = true});
 const OpRow& fill_row = register_op({.name = "Fill", .infer = infer_wanted, .is_elementwise = true});
-const OpRow& uniform_row = register_op({.name = "RandomUniform", .infer = infer_wanted});
 
 }  // namespace
 
@@ -79,49 +75,6 @@ Tensor full(const Shape& shape, TensorArg value, DType dtype, Site site) {
 
 Tensor zeros(const Shape& shape, DType dtype, Site site) { return full(shape, 0, dtype, site); }
 Tensor ones(const Shape& shape, DType dtype, Site site) { return full(shape, 1, dtype, site); }
-
-namespace {
-
-// The bounds as the dtype has them: whole numbers for integers. The interval must lie within what the dtype holds.
-UniformAttributes checked_draw(const UniformOptions& options, Site site) {
-  UniformAttributes draw{options.key, options.counter, options.low, options.high};
-  if (!(draw.low <= draw.high))
-    throw InvalidArgument(text("uniform: low (", draw.low, ") must not be above high (", draw.high, ")"), site);
-  const bool fits = visit_dtype(options.dtype, [&](auto element) {
-    using T = decltype(element);
-    if constexpr (std::is_same_v<T, bool>) {
-      return true;
-    } else if constexpr (std::is_integral_v<T>) {
-      draw.low = std::ceil(draw.low);
-      draw.high = std::ceil(draw.high);
-      constexpr double end = 2.0 * static_cast<double>((static_cast<std::uint64_t>(std::numeric_limits<T>::max()) >> 1U) +
-                                                       1);  // one past the largest, exactly
-      return draw.low >= static_cast<double>(std::numeric_limits<T>::min()) && draw.high <= end;
-    } else {
-      const double most = std::is_same_v<T, f16>      ? 65504.0
-                          : std::is_same_v<T, double> ? std::numeric_limits<double>::max()
-                                                      : std::numeric_limits<float>::max();
-      return draw.low >= -most && draw.high <= most && draw.high - draw.low <= most;
-    }
-  });
-  if (fits) return draw;
-  throw InvalidArgument(text("uniform: the interval from ", options.low, " to ", options.high, " does not lie within what ",
-                             to_string(options.dtype), " holds"),
-                        site);
-}
-
-}  // namespace
-
-Tensor uniform(const Shape& shape, const UniformOptions& options, Site site) {
-  const UniformAttributes draw = checked_draw(options, site);
-  const OutputSpec spec{options.dtype, shape};
-  checked_bytes(options.dtype, shape, site);
-  OpCall call(uniform_row, site);
-  call.attributes = Attributes(draw);
-  call.wanted = &spec;
-  execute(call);
-  return std::move(call.outputs[0]);
-}
 
 namespace {
 

@@ -1,4 +1,4 @@
-// Making tensors: from host values, filled, random. All return at once; host values are copied at the call.
+// Making tensors: from host values, filled. All return at once; host values are copied at the call.
 #pragma once
 
 #include <cstdint>
@@ -88,16 +88,6 @@ Tensor constant(std::initializer_list<std::initializer_list<std::initializer_lis
 Tensor zeros(const Shape& shape, DType dtype = DType::f32, Site site = {});
 Tensor ones(const Shape& shape, DType dtype = DType::f32, Site site = {});
 Tensor full(const Shape& shape, TensorArg value, DType dtype, Site site = {});
-
-struct UniformOptions {
-  std::uint64_t key = 0;  // the same key and counter give the same bits on every backend
-  std::uint64_t counter = 0;
-  double low = 0;
-  double high = 1;
-  DType dtype = DType::f32;
-};
-// Values in [low, high).
-Tensor uniform(const Shape& shape, const UniformOptions& options = {}, Site site = {});
 
 // Uses host memory as it is, without a copy, as a tensor on the CPU; `done` is called once, after the last use.
 Tensor wrap_host_memory(void* memory, DType dtype, const Shape& shape, std::function<void()> done, Site site = {});

@@ -50,6 +50,7 @@ ROUNDINGS = {
     "matmul": lambda n: 2 * n,
     # One rounding per addition.
     "add_n": lambda n: n,
+<<<<<<< HEAD
     # Within a tile at most 8 elements a thread, 5 steps in a warp, 8 warps and the tile's start: 22 additions; the CPU's groups
     # are smaller. From group to group float64 is carried, in float64 itself with a rounding for every four elements.
     "cumulative_sum": lambda n: 24 + n / 4,
@@ -70,6 +71,11 @@ ROUNDINGS = {
     "avg_pool2d": lambda n: n + 1,
     # A matrix product, and one addition.
     "conv2d": lambda n: 2 * n + 1,
+=======
+    # ln u: 2.7, halved by the square root, which adds 1; sine or cosine: 3 with the rounding of the angle; their product: 1.
+    # Then the mean and the deviation themselves, the product and the sum: 4.
+    "normal": lambda n: 11,
+>>>>>>> sorting
 }
 
 

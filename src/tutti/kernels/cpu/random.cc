@@ -11,9 +11,13 @@
 // The floating result is u * (high - low) + low in f32 (f64 for f64), the difference taken in f64, product and sum rounded
 // one by one (never fused) and then rounded to the dtype, and last limited to the dtype's least and largest value in
 // [low, high); if the dtype has none there, it is low rounded to the dtype.
+//
+// RandomUniformInt draws integers the same way, with a range that is exact. RandomBernoulli uses one word for an element of
+// any dtype, as the dtypes of up to 4 bytes above: 1 if w < threshold, else 0.
+#include "tutti/exec/random_attributes.h"
 #include "tutti/exec/uniform_bounds.h"
-#include "tutti/kernels/cpu/registration.h"
 #include "tutti/kernels/cpu/ranges.h"
+#include "tutti/kernels/cpu/registration.h"
 
 namespace tutti::kernels {
 
@@ -34,8 +38,8 @@ void fill_floating(const UniformAttributes& draw, std::int64_t n, T* out, Unit&&
 __extension__ using Wide = unsigned __int128;
 
 template <class T>
-void fill_integer(const UniformAttributes& draw, std::int64_t n, const std::uint32_t* words, T* out) {
-  const auto [low, range] = range_of(draw);
+void fill_integer(const UniformRange& draw, std::int64_t n, const std::uint32_t* words, T* out) {
+  const auto [low, range] = draw;
   for (std::int64_t i = 0; i < n; ++i) {
     if constexpr (sizeof(T) == 8) {
       const std::uint64_t bits = static_cast<std::uint64_t>(words[2 * i + 1]) << 32U | words[2 * i];
@@ -44,6 +48,16 @@ void fill_integer(const UniformAttributes& draw, std::int64_t n, const std::uint
     } else {
       out[i] = static_cast<T>(low + ((words[i] * range) >> 32U));
     }
+  }
+}
+
+void fill_integers(const UniformRange& draw, DType dtype, std::int64_t n, const std::uint32_t* words, std::byte* to) {
+  switch (dtype) {
+    case DType::u8: return fill_integer(draw, n, words, reinterpret_cast<std::uint8_t*>(to));
+    case DType::i8: return fill_integer(draw, n, words, reinterpret_cast<std::int8_t*>(to));
+    case DType::i16: return fill_integer(draw, n, words, reinterpret_cast<std::int16_t*>(to));
+    case DType::i32: return fill_integer(draw, n, words, reinterpret_cast<std::int32_t*>(to));
+    default: return fill_integer(draw, n, words, reinterpret_cast<std::int64_t*>(to));
   }
 }
 
@@ -70,36 +84,69 @@ void fill(const UniformAttributes& draw, DType dtype, std::int64_t n, const std:
     case DType::boolean:
       for (std::int64_t i = 0; i < n; ++i) to[i] = static_cast<std::byte>(words[i] >> 31U);
       break;
-    case DType::u8: fill_integer(draw, n, words, reinterpret_cast<std::uint8_t*>(to)); break;
-    case DType::i8: fill_integer(draw, n, words, reinterpret_cast<std::int8_t*>(to)); break;
-    case DType::i16: fill_integer(draw, n, words, reinterpret_cast<std::int16_t*>(to)); break;
-    case DType::i32: fill_integer(draw, n, words, reinterpret_cast<std::int32_t*>(to)); break;
-    case DType::i64: fill_integer(draw, n, words, reinterpret_cast<std::int64_t*>(to)); break;
+    default: fill_integers(range_of(draw), dtype, n, words, to);
   }
 }
 
-}  // namespace
-
-static void random_uniform(const KernelCall& call, KernelContext& context) {
-  const auto draw = call.attributes->as<UniformAttributes>();
-  const Operand& out = call.out();
+// Calls fill(words, n, room) for n elements at a time that take `per_block` elements of each of Philox's blocks.
+template <class Fill>
+void draw_all(std::uint64_t key, std::uint64_t counter, std::int64_t per_block, const Operand& out, KernelContext& context,
+              const Fill& fill) {
   const Writer writer(out);
   const PhiloxRow philox = philox_row();
-  const std::int64_t per_block = size_of(out.dtype) == 8 ? 2 : 4;
   for_each_range(context.parallel, writer.layout().count(), [&](std::int64_t begin, std::int64_t end) {
     Scratch scratch;
     alignas(64) std::array<std::uint32_t, block_elements * 2> words;
     for (std::int64_t at = begin; at < end; at += block_elements) {  // ranges begin at whole blocks of elements
       const std::int64_t n = std::min(block_elements, end - at);
-      philox(draw.key, draw.counter + static_cast<std::uint64_t>(at / per_block),
-             static_cast<std::size_t>((n + per_block - 1) / per_block), words.data());
+      philox(key, counter + static_cast<std::uint64_t>(at / per_block), static_cast<std::size_t>((n + per_block - 1) / per_block),
+             words.data());
       std::byte* room = writer.room(at, n, scratch);
-      fill(draw, out.dtype, n, words.data(), room);
+      fill(words.data(), n, room);
       writer.write(at, n, room, scratch);
     }
   });
 }
 
-[[maybe_unused]] static const bool is_registered = register_host_kernel("RandomUniform", random_uniform);
+std::int64_t elements_per_block(DType dtype) { return size_of(dtype) == 8 ? 2 : 4; }
+
+}  // namespace
+
+static void random_uniform(const KernelCall& call, KernelContext& context) {
+  const auto draw = call.attributes->as<UniformAttributes>();
+  const DType dtype = call.out().dtype;
+  draw_all(draw.key, draw.counter, elements_per_block(dtype), call.out(), context,
+           [&](const std::uint32_t* words, std::int64_t n, std::byte* to) { fill(draw, dtype, n, words, to); });
+}
+
+static void random_integers(const KernelCall& call, KernelContext& context) {
+  const auto draw = call.attributes->as<RandomIntegerAttributes>();
+  const DType dtype = call.out().dtype;
+  draw_all(draw.key, draw.counter, elements_per_block(dtype), call.out(), context,
+           [&](const std::uint32_t* words, std::int64_t n, std::byte* to) {
+             fill_integers({draw.low, draw.range}, dtype, n, words, to);
+           });
+}
+
+static void random_bernoulli(const KernelCall& call, KernelContext& context) {
+  const auto draw = call.attributes->as<BernoulliAttributes>();
+  visit_dtype(call.out().dtype, [&](auto element) {
+    using T = decltype(element);
+    T one{};
+    if constexpr (std::is_arithmetic_v<T>) {
+      one = 1;
+    } else {
+      one = T(1.0F);
+    }
+    draw_all(draw.key, draw.counter, 4, call.out(), context, [&](const std::uint32_t* words, std::int64_t n, std::byte* to) {
+      T* const out = reinterpret_cast<T*>(to);
+      for (std::int64_t i = 0; i < n; ++i) out[i] = words[i] < draw.threshold ? one : T{};
+    });
+  });
+}
+
+[[maybe_unused]] static const bool is_registered = register_host_kernel("RandomUniform", random_uniform) &&
+                                                   register_host_kernel("RandomUniformInt", random_integers, integer_dtypes) &&
+                                                   register_host_kernel("RandomBernoulli", random_bernoulli);
 
 }  // namespace tutti::kernels
