@@ -22,6 +22,7 @@ void infer_same(Inference& in) {
 const OpRow& constant_row = register_op({.name = "_EagerConst", .infer = infer_same, .is_copy = true});
 const OpRow& copy_row = register_op({.name = "_Copy", .infer = infer_same, .is_copy = true});
 const OpRow& fill_row = register_op({.name = "Fill", .infer = infer_wanted, .is_elementwise = true});
+const OpRow& empty_row = register_op({.name = "Empty", .infer = infer_wanted});
 
 }  // namespace
 
@@ -75,6 +76,29 @@ Tensor full(const Shape& shape, TensorArg value, DType dtype, Site site) {
 
 Tensor zeros(const Shape& shape, DType dtype, Site site) { return full(shape, 0, dtype, site); }
 Tensor ones(const Shape& shape, DType dtype, Site site) { return full(shape, 1, dtype, site); }
+
+Tensor empty(const Shape& shape, DType dtype, Site site) {
+  if (dtype == DType::boolean) return zeros(shape, dtype, site);  // not every byte is a bool
+  const OutputSpec spec{dtype, shape};
+  checked_bytes(dtype, shape, site);
+  OpCall call(empty_row, site);
+  call.wanted = &spec;
+  execute(call);
+  return std::move(call.outputs[0]);
+}
+
+Tensor full_like(const Tensor& x, TensorArg value, std::optional<DType> dtype, Site site) {
+  return full(x.shape(site), std::move(value), dtype.value_or(x.dtype()), site);
+}
+Tensor zeros_like(const Tensor& x, std::optional<DType> dtype, Site site) {
+  return zeros(x.shape(site), dtype.value_or(x.dtype()), site);
+}
+Tensor ones_like(const Tensor& x, std::optional<DType> dtype, Site site) {
+  return ones(x.shape(site), dtype.value_or(x.dtype()), site);
+}
+Tensor empty_like(const Tensor& x, std::optional<DType> dtype, Site site) {
+  return empty(x.shape(site), dtype.value_or(x.dtype()), site);
+}
 
 namespace {
 

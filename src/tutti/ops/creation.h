@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <initializer_list>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -88,6 +89,14 @@ Tensor constant(std::initializer_list<std::initializer_list<std::initializer_lis
 Tensor zeros(const Shape& shape, DType dtype = DType::f32, Site site = {});
 Tensor ones(const Shape& shape, DType dtype = DType::f32, Site site = {});
 Tensor full(const Shape& shape, TensorArg value, DType dtype, Site site = {});
+// Of unspecified values.
+Tensor empty(const Shape& shape, DType dtype = DType::f32, Site site = {});
+
+// The shape of x, and its dtype unless another is named.
+Tensor full_like(const Tensor& x, TensorArg value, std::optional<DType> dtype = {}, Site site = {});
+Tensor zeros_like(const Tensor& x, std::optional<DType> dtype = {}, Site site = {});
+Tensor ones_like(const Tensor& x, std::optional<DType> dtype = {}, Site site = {});
+Tensor empty_like(const Tensor& x, std::optional<DType> dtype = {}, Site site = {});
 
 // Uses host memory as it is, without a copy, as a tensor on the CPU; `done` is called once, after the last use.
 Tensor wrap_host_memory(void* memory, DType dtype, const Shape& shape, std::function<void()> done, Site site = {});

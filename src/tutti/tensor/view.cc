@@ -94,6 +94,26 @@ Tensor broadcast_to(const Tensor& x, const Shape& shape, Site site) {
   return view_of(x, shape, strides, x.impl().offset());
 }
 
+Tensor diagonal(const Tensor& x, const DiagonalOptions& options, Site site) {
+  const std::size_t rows = checked_axis(options.axis1, x.rank(site), site);
+  const std::size_t columns = checked_axis(options.axis2, x.rank(), site);
+  if (rows == columns) throw ShapeError(text("diagonal needs two axes, and got axis ", options.axis1, " twice"), site);
+  const std::int64_t above = std::clamp<std::int64_t>(options.offset, 0, x.shape()[columns]);
+  const std::int64_t below = options.offset < 0 ? std::min(-std::max(options.offset, -x.shape()[rows]), x.shape()[rows]) : 0;
+  const std::int64_t size = std::min(x.shape()[rows] - below, x.shape()[columns] - above);
+  Shape shape;
+  Dims strides;
+  for (std::size_t i = 0; i < x.rank(); ++i) {
+    if (i == rows || i == columns) continue;
+    shape.push_back(x.shape()[i]);
+    strides.push_back(x.strides()[i]);
+  }
+  shape.push_back(size);
+  strides.push_back(x.strides()[rows] + x.strides()[columns]);
+  const std::int64_t first = size == 0 ? 0 : below * x.strides()[rows] + above * x.strides()[columns];
+  return view_of(x, shape, strides, x.impl().offset() + first);
+}
+
 std::optional<Tensor> try_reshape(const Tensor& x, const Shape& shape) {
   if (x.size() == 0 || x.is_contiguous()) return view_of(x, shape, dense_strides(shape), x.impl().offset());
   // Axes of size 1 carry no stride; the others are matched from the left in runs with the same number of elements,

@@ -27,6 +27,14 @@ Tensor permute_dims(const Tensor& x, const Dims& axes, Site site = {});
 // Axes of size 1, and axes that are not there in front, grow to what the shape says.
 Tensor broadcast_to(const Tensor& x, const Shape& shape, Site site = {});
 
+struct DiagonalOptions {
+  std::int64_t offset = 0;  // above the main diagonal; below it when negative
+  std::int64_t axis1 = -2;  // rows
+  std::int64_t axis2 = -1;  // columns
+};
+// The elements at (i, i + offset) of two axes, as the last axis, behind the others.
+Tensor diagonal(const Tensor& x, const DiagonalOptions& options = {}, Site site = {});
+
 // The same elements in row order under another shape, if strides allow it without a copy. `shape` has no -1.
 std::optional<Tensor> try_reshape(const Tensor& x, const Shape& shape);
 // Replaces one -1 by what is left; throws ShapeError when the counts do not match.

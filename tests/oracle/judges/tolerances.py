@@ -50,7 +50,6 @@ ROUNDINGS = {
     "matmul": lambda n: 2 * n,
     # One rounding per addition.
     "add_n": lambda n: n,
-<<<<<<< HEAD
     # Within a tile at most 8 elements a thread, 5 steps in a warp, 8 warps and the tile's start: 22 additions; the CPU's groups
     # are smaller. From group to group float64 is carried, in float64 itself with a rounding for every four elements.
     "cumulative_sum": lambda n: 24 + n / 4,
@@ -71,11 +70,27 @@ ROUNDINGS = {
     "avg_pool2d": lambda n: n + 1,
     # A matrix product, and one addition.
     "conv2d": lambda n: 2 * n + 1,
-=======
     # ln u: 2.7, halved by the square root, which adds 1; sine or cosine: 3 with the rounding of the angle; their product: 1.
     # Then the mean and the deviation themselves, the product and the sum: 4.
     "normal": lambda n: 11,
->>>>>>> sorting
+    "trace": lambda n: np.log2(max(n, 2)) + 22,  # as sum
+    # As matmul; einsum may do it in up to four steps, each with roundings of its own.
+    "vecdot": lambda n: 2 * n,
+    "tensordot": lambda n: 2 * n,
+    "einsum": lambda n: 2 * n + 8,
+    # Elimination solves (a + e) x = b with |e| <= 3 n eps |l| |u|, and |l| |u| is at most 2 n |a| for matrices whose columns
+    # their diagonals dominate, in any order of the rows (Higham, Accuracy and Stability, 9.3 and 9.5). The magnitude
+    # has the condition number.
+    "solve": lambda n: 6 * n * n,
+    "inv": lambda n: 6 * n * n,
+    # A determinant moves, relatively, by n times what its inverse makes of e; then n multiplications, or logarithms.
+    "det": lambda n: 2 * n**3 + n,
+    "slogdet": lambda n: 2 * n**3 + 3 * n,
+    # |e| <= (n + 1) eps |l| |l|^T, whose norm is at most n |a| (Higham 10.3); the factor moves by 2^-1/2 cond |e| / |a|.
+    "cholesky": lambda n: n * (n + 1) + n,
+    # Householder: |e| <= c m n eps |a| with a small c (Higham 19.4, c = 6 covers the forming of q too); q moves by sqrt(2) cond
+    # times that and r by 1 + sqrt(2) cond.
+    "qr": lambda n: 15 * n,
 }
 
 

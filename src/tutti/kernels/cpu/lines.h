@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 
+#include "tutti/kernels/cpu/line_ranges.h"
 #include "tutti/kernels/cpu/strided.h"
 
 namespace tutti::kernels {
@@ -82,22 +83,6 @@ class LineTarget {
   std::int64_t size_;
   Row narrow_;
 };
-
-// Calls body(begin, end) over 0 ... lines, at the same time where that pays.
-template <class Body>
-void for_each_lines(Parallel& parallel, std::int64_t lines, std::int64_t elements, Body&& body) {
-  constexpr std::int64_t few_elements = 32 * 1024;
-  const auto width = static_cast<std::int64_t>(parallel.width());
-  if (elements < few_elements || width == 1 || lines < 2) {
-    if (lines > 0) body(std::int64_t{0}, lines);
-    return;
-  }
-  const std::int64_t chunks = std::min(lines, width * 4);
-  parallel.for_each_chunk(static_cast<std::size_t>(chunks), [&](std::size_t chunk) {
-    const auto c = static_cast<std::int64_t>(chunk);
-    body(lines * c / chunks, lines * (c + 1) / chunks);
-  });
-}
 
 // Calls body(segment, begin, n) for the segments of one long line, at the same time.
 template <class Body>
