@@ -13,7 +13,7 @@ inline Tensor axis_moved(const Tensor& x, std::size_t from, std::size_t to, Site
     if (next == from) ++next;
     axes.push_back(static_cast<std::int64_t>(i == to ? from : next++));
   }
-  return transpose(x, axes, site);
+  return permute_dims(x, axes, site);
 }
 
 inline Tensor axis_last(const Tensor& x, std::size_t axis, Site site) { return axis_moved(x, axis, x.rank() - 1, site); }

@@ -51,7 +51,7 @@ Tensor with_axis_last(const Tensor& x, std::size_t axis, Site site) {
   Dims axes;
   for (std::size_t i = 0; i < rank; ++i) axes.push_back(static_cast<std::int64_t>(i));
   std::swap(axes[axis], axes[rank - 1]);
-  return transpose(x, axes, site);
+  return permute_dims(x, axes, site);
 }
 
 OpCall sort_call(const OpRow& row, const Tensor& lines, const SortAttributes& attributes, Site site) {

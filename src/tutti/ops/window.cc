@@ -105,7 +105,7 @@ void check_images(const char* function, const Tensor& x, Site site) {
 
 Tensor with_batch(const Tensor& x, Site site) {
   const Shape& shape = x.shape();
-  return shape.size() == 4 ? x : expand(x, {1, shape[0], shape[1], shape[2]}, site);
+  return shape.size() == 4 ? x : broadcast_to(x, {1, shape[0], shape[1], shape[2]}, site);
 }
 
 // The batch's axis left out again where the caller had none.
