@@ -43,7 +43,16 @@ MAY_BLOCK = {
 # Headers without #pragma once: why they are included more than once.
 INCLUDED_AGAIN = {
     "src/tutti/exec/scalar_functions.h": "compiled once per instruction set, inside the backend's namespace",
+    "src/tutti/exec/scalar_arithmetic.h": "a part of scalar_functions.h",
+    "src/tutti/exec/scalar_comparison.h": "a part of scalar_functions.h",
+    "src/tutti/exec/scalar_division.h": "a part of scalar_functions.h",
+    "src/tutti/exec/scalar_exponential.h": "a part of scalar_functions.h",
+    "src/tutti/exec/scalar_activation.h": "a part of scalar_functions.h",
     "src/tutti/kernels/cpu/row_loops.h": "compiled once per instruction set",
+    "src/tutti/kernels/cpu/vector_angles.h": "compiled once per instruction set",
+    "src/tutti/kernels/cpu/vector_basics.h": "compiled once per instruction set",
+    "src/tutti/kernels/cpu/vector_division.h": "compiled once per instruction set",
+    "src/tutti/kernels/cpu/vector_exponentials.h": "compiled once per instruction set",
     "src/tutti/kernels/cpu/vector_math.h": "compiled once per instruction set",
 }
 

@@ -27,7 +27,7 @@ TEST_P(Misuse, ShapesThatDoNotMatch) {
   const Tensor b = ones({4, 5});
   const std::vector<float> three{1, 2, 3};
   EXPECT_REFUSED(ShapeError, "AddV2: the shapes do not broadcast", a + b);
-  EXPECT_REFUSED(ShapeError, "the shapes are (2, 3) and (4, 5)", mul(a, b));
+  EXPECT_REFUSED(ShapeError, "the shapes are (2, 3) and (4, 5)", multiply(a, b));
   EXPECT_REFUSED(ShapeError, "SelectV2: the shapes do not broadcast", where(ones({7}, DType::boolean), a, b));
   EXPECT_REFUSED(ShapeError, "MatMul: the last axis of the first must be as long as", matmul(a, b));
   EXPECT_REFUSED(ShapeError, "do not broadcast", matmul(ones({2, 2, 3}), ones({3, 3, 4})));
@@ -274,7 +274,7 @@ TEST(Operators, KeepTheLineOfTheirOperands) {
   const std::uint32_t line = __LINE__ + 3;
   try {
     const Tensor first = a * w;
-    const Tensor out = mul(first, 2) * ones({2, 1}) * a + w * ones({2, 3}) * 3 + a * a * a * a * a * 0.5 +
+    const Tensor out = multiply(first, 2) * ones({2, 1}) * a + w * ones({2, 3}) * 3 + a * a * a * a * a * 0.5 +
                        w * w * w * w * w * w * 2 + ones({2, 3}) * ones({2, 3}) * bad;
     FAIL();
   } catch (const ShapeError& e) {

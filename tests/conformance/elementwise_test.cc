@@ -30,7 +30,7 @@ TEST_P(ElementWise, MultipliesEveryDtypeSeenThroughEveryView) {
     for (const Sample& a : three_by_four(dtype)) {
       for (const Sample& b : three_by_four(dtype, 9)) {
         SCOPED_TRACE(testing::Message() << to_string(dtype) << ": " << a.name << " * " << b.name);
-        EXPECT_EQ(read_values(mul(a.tensor, b.tensor)), map(a.values, b.values, [](double x, double y) { return x * y; }));
+        EXPECT_EQ(read_values(multiply(a.tensor, b.tensor)), map(a.values, b.values, [](double x, double y) { return x * y; }));
       }
     }
   }

@@ -22,7 +22,7 @@ TEST_P(Memory, AGivenAwayArgumentThatSomeoneElseHoldsIsLeftAlone) {
   EXPECT_NE(x.impl().address(), address);
   Tensor y = full({10}, 3, DType::i32);
   const Tensor view = slice(y, 0, {.start = 5, .stop = {}});
-  y = mul(std::move(y), 2);
+  y = multiply(std::move(y), 2);
   EXPECT_EQ(read<std::int32_t>(kept), std::vector<std::int32_t>(1000, 5));
   EXPECT_EQ(read<std::int32_t>(x), std::vector<std::int32_t>(1000, 6));
   EXPECT_EQ(read<std::int32_t>(view), std::vector<std::int32_t>(5, 3));

@@ -45,7 +45,8 @@ using Function = std::function<Tensor(Inputs)>;
 // | op                              | allowed difference               | because                                               |
 // |---------------------------------|----------------------------------|-------------------------------------------------------|
 // | integers, bool, copies, casts,  | none; any NaN is any other       | each result is one exact or one correctly rounded     |
-// | draws, add, mul, relu, where    |                                  | operation, the same on both                           |
+// | draws, add, multiply, relu,     |                                  | operation, the same on both                           |
+// | where                           |                                  |                                                       |
 // | add_n                           | none; any NaN is any other       | the same additions in the same order; halves in f32,  |
 // |                                 |                                  | rounded once at the end                               |
 // | exp, f32 and f64                | 3 ulp                            | 2 ulp on the CPU without a fused multiply-add, 1 here |

@@ -33,7 +33,7 @@ const std::pair<Shape, Shape> broadcasts[] = {
 };
 
 Tensor sum_of_two(Inputs in) { return add(in[0], in[1]); }
-Tensor product_of_two(Inputs in) { return mul(in[0], in[1]); }
+Tensor product_of_two(Inputs in) { return multiply(in[0], in[1]); }
 
 }  // namespace
 
@@ -68,14 +68,14 @@ TEST_F(ElementWise, NumbersAreOperandsToo) {
       }
     }
   }
-  expect_same("Mul", {{DType::i32, {100}}}, [](Inputs in) { return mul(cast(in[0], DType::f32), 0.3); });
+  expect_same("Mul", {{DType::i32, {100}}}, [](Inputs in) { return multiply(cast(in[0], DType::f32), 0.3); });
 }
 
 TEST_F(ElementWise, GivenAwayArgumentsAreUpdatedInPlace) {
   for (const DType dtype : {DType::u8, DType::f16, DType::f32, DType::i64}) {
     for (const Shape& shape : {Shape{7}, Shape{3, 9001}, long_shape()}) {
       expect_same("AddV2", {{dtype, shape}, {dtype, shape, Lie::backwards}}, [](Inputs in) {
-        Tensor x = mul(in[0], in[1]);
+        Tensor x = multiply(in[0], in[1]);
         return add(std::move(x), in[1]);
       });
     }

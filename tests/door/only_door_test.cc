@@ -52,7 +52,7 @@ void work_without_reading(const std::vector<std::string>& devices) {
       Stream stream(name);
       const StreamScope in(stream);
       x = x.is_defined() ? x + 1 : ones({1000});
-      x = mul(std::move(x), 0.5);
+      x = multiply(std::move(x), 0.5);
       const Tensor other = matmul(ones({32, 32}), full({32, 32}, i, DType::f32));
       x = x + sum(other);
       (void)copy_to(x, devices.front());

@@ -14,9 +14,11 @@ TEST_P(InstructionSet, GivesTheSameResultsAsThePlainLoops) {
     check_sums(seed);
     check_products(seed);
     check_indexing(seed);
+    check_comparisons(seed);
   }
   check_casts(1000);
   check_exp_sweep();
+  check_function_accuracy();
   check_random_numbers();
 }
 

@@ -236,6 +236,8 @@ void check_sums(std::uint64_t seed);
 void check_products(std::uint64_t seed);
 void check_indexing(std::uint64_t seed);
 void check_exp_sweep();
+void check_function_accuracy();
+void check_comparisons(std::uint64_t seed);
 void check_random_numbers();
 
 }  // namespace tutti::testing

@@ -61,7 +61,7 @@ TEST_P(ConsumptionOnEachDevice, TheSameTensorTwiceIsNotOverwrittenWhileItIsRead)
   const DeviceScope on(GetParam());
   Tensor x = full({64}, 3, DType::f32);
   const Tensor y = x;
-  EXPECT_EQ(read<float>(mul(std::move(x), y)), std::vector<float>(64, 9.F));
+  EXPECT_EQ(read<float>(multiply(std::move(x), y)), std::vector<float>(64, 9.F));
   EXPECT_EQ(read<float>(y), std::vector<float>(64, 3.F));
 }
 

@@ -36,8 +36,7 @@ void infer_cast(Inference& in) {
 
 const OpRow& where_row =
     register_op({.name = "SelectV2", .infer = infer_where, .access = {Access::read, Access::consume}, .is_elementwise = true});
-const OpRow& add_n_row =
-    register_op({.name = "AddN", .infer = infer_add_n, .access = {Access::consume}, .is_elementwise = true});
+const OpRow& add_n_row = register_op({.name = "AddN", .infer = infer_add_n, .access = {Access::consume}, .is_elementwise = true});
 const OpRow& cast_row = register_op({.name = "Cast", .infer = infer_cast, .is_elementwise = true});
 
 }  // namespace
@@ -45,10 +44,64 @@ const OpRow& cast_row = register_op({.name = "Cast", .infer = infer_cast, .is_el
 using detail::binary;
 using detail::unary;
 
+namespace {
+
+// What leaves integers as they are.
+template <class F>
+Tensor unary_of_floats(TensorArg& x, Site site) {
+  if (kind_of(detail::dtype_of_arg(x, site)) == DTypeKind::integer) return positive(std::move(x), site);
+  return unary<F>(x, site);
+}
+
+}  // namespace
+
 Tensor add(TensorArg a, TensorArg b, Site site) { return binary<scalar::Add>(a, b, site); }
-Tensor mul(TensorArg a, TensorArg b, Site site) { return binary<scalar::Multiply>(a, b, site); }
-Tensor exp(TensorArg x, Site site) { return unary<scalar::Exp>(x, site); }
-Tensor relu(TensorArg x, Site site) { return unary<scalar::Relu>(x, site); }
+Tensor subtract(TensorArg a, TensorArg b, Site site) { return binary<scalar::Subtract>(a, b, site); }
+Tensor multiply(TensorArg a, TensorArg b, Site site) { return binary<scalar::Multiply>(a, b, site); }
+Tensor divide(TensorArg a, TensorArg b, Site site) {
+  const DType dtype = detail::common_dtype({&a, &b}, site);
+  if (!is_floating(dtype)) {
+    throw DTypeError(text("divide takes floating dtypes; these are ", to_string(dtype),
+                          ". Use floor_divide, or cast to a floating dtype first"),
+                     site);
+  }
+  return binary<scalar::Divide>(a, b, site);
+}
+Tensor floor_divide(TensorArg a, TensorArg b, Site site) { return binary<scalar::FloorDivide>(a, b, site); }
+Tensor remainder(TensorArg a, TensorArg b, Site site) { return binary<scalar::Remainder>(a, b, site); }
+Tensor pow(TensorArg a, TensorArg b, Site site) {
+  const bool is_square = !a.is_number() && b.is_number() && b.number().kind == DTypeKind::integer && b.number().integer == 2 &&
+                         !b.number().is_too_large;
+  return is_square ? square(std::move(a), site) : binary<scalar::Power>(a, b, site);
+}
+Tensor maximum(TensorArg a, TensorArg b, Site site) { return binary<scalar::Maximum>(a, b, site); }
+Tensor minimum(TensorArg a, TensorArg b, Site site) { return binary<scalar::Minimum>(a, b, site); }
+Tensor clip(TensorArg x, std::optional<TensorArg> min, std::optional<TensorArg> max, Site site) {
+  if (min && max) return detail::ternary<scalar::Clip>(x, *min, *max, site);
+  if (min) return maximum(std::move(x), std::move(*min), site);
+  if (max) return minimum(std::move(x), std::move(*max), site);
+  return positive(std::move(x), site);
+}
+
+Tensor abs(TensorArg x, Site site) {
+  if (detail::dtype_of_arg(x, site) == DType::u8) return positive(std::move(x), site);
+  return unary<scalar::Abs>(x, site);
+}
+Tensor negative(TensorArg x, Site site) { return unary<scalar::Negative>(x, site); }
+Tensor positive(TensorArg x, Site site) {
+  if (detail::dtype_of_arg(x, site) == DType::boolean) {
+    throw DTypeError("positive takes numbers; the dtype is bool. Cast it to one that holds numbers first", site);
+  }
+  return x.is_number() ? add(std::move(x), 0, site) : x.tensor();
+}
+Tensor sign(TensorArg x, Site site) { return unary<scalar::Sign>(x, site); }
+Tensor square(TensorArg x, Site site) { return unary<scalar::Square>(x, site); }
+Tensor sqrt(TensorArg x, Site site) { return unary<scalar::Sqrt>(x, site); }
+Tensor copysign(TensorArg a, TensorArg b, Site site) { return binary<scalar::CopySign>(a, b, site); }
+Tensor floor(TensorArg x, Site site) { return unary_of_floats<scalar::Floor>(x, site); }
+Tensor ceil(TensorArg x, Site site) { return unary_of_floats<scalar::Ceil>(x, site); }
+Tensor trunc(TensorArg x, Site site) { return unary_of_floats<scalar::Trunc>(x, site); }
+Tensor round(TensorArg x, Site site) { return unary_of_floats<scalar::Round>(x, site); }
 
 Tensor where(TensorArg condition, TensorArg a, TensorArg b, Site site) {
   const DType dtype = detail::common_dtype({&a, &b}, site);

@@ -71,7 +71,7 @@ Tensor matmul(const Tensor& a, const Tensor& b, Site site) {
     return product(a, b, site);
   if (a.rank() == 0 || b.rank() == 0) {
     throw ShapeError(text("MatMul: both inputs need at least one axis; the shapes are ", to_string(a.shape()), " and ",
-                          to_string(b.shape()), ". Use mul for scalars"),
+                          to_string(b.shape()), ". Use multiply for scalars"),
                      site);
   }
   if (a.rank() == 1 || b.rank() == 1) {

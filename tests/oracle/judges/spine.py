@@ -17,11 +17,6 @@ def add(case):
     return a + b
 
 
-def mul(case):
-    a, b = promoted(case)
-    return a * b
-
-
 def exp(case):
     return np.exp(case.inputs[0].astype(wide(case.output["dtype"])))
 
@@ -65,7 +60,6 @@ def take(case):
 
 JUDGES = {
     "add": add,
-    "mul": mul,
     "exp": exp,
     "relu": relu,
     "where": where,

@@ -24,6 +24,33 @@ ULPS = {
     "log_softmax": HALVES,
     "layer_norm": HALVES,
     "avg_pool2d": HALVES,
+    # The larger of what the CUDA library states for its functions and what the CPU's vectors give: 1 for float32, which is
+    # worked on as float64; for float64 the error of the series plus a rounding for each step that does not cancel.
+    "expm1": {**HALVES, "float32": 1, "float64": 2},
+    "log": {**HALVES, "float32": 1, "float64": 2},
+    "log1p": {**HALVES, "float32": 1, "float64": 3},
+    "log2": {**HALVES, "float32": 1, "float64": 3},
+    "log10": {**HALVES, "float32": 2, "float64": 3},
+    "sin": {**HALVES, "float32": 2, "float64": 2},
+    "cos": {**HALVES, "float32": 2, "float64": 2},
+    "tan": {**HALVES, "float32": 4, "float64": 4},
+    "asin": {**HALVES, "float32": 2, "float64": 3},
+    "acos": {**HALVES, "float32": 2, "float64": 3},
+    "atan": {**HALVES, "float32": 2, "float64": 3},
+    "atan2": {**HALVES, "float32": 3, "float64": 4},
+    "hypot": {**HALVES, "float32": 3, "float64": 2},
+    "sinh": {**HALVES, "float32": 3, "float64": 4},
+    "cosh": {**HALVES, "float32": 2, "float64": 3},
+    "tanh": {**HALVES, "float32": 2, "float64": 4},
+    "asinh": {**HALVES, "float32": 3, "float64": 4},
+    "acosh": {**HALVES, "float32": 4, "float64": 4},
+    "atanh": {**HALVES, "float32": 3, "float64": 4},
+    "erf": {**HALVES, "float32": 2, "float64": 2},
+    "pow": {**HALVES, "float32": 4, "float64": 2},
+    # e^-|x| is off by 2 ulps, which a quotient can double; the sum and the quotient round once each.
+    "sigmoid": {**HALVES, "float32": 5, "float64": 5},
+    # One rounding more, for the product.
+    "silu": {**HALVES, "float32": 6, "float64": 6},
 }
 
 ROUNDINGS = {
@@ -91,6 +118,13 @@ ROUNDINGS = {
     # Householder: |e| <= c m n eps |a| with a small c (Higham 19.4, c = 6 covers the forming of q too); q moves by sqrt(2) cond
     # times that and r by 1 + sqrt(2) cond.
     "qr": lambda n: 15 * n,
+    # In halves of an ulp: 4 for e^-d, 4 for log1p, 1 for the distance d (whose rounding moves the result by d e^-d at most),
+    # 1 for the sum.
+    "logaddexp": lambda n: 10,
+    # The error function 4, its argument 2, the sum 1.
+    "gelu": lambda n: 7,
+    # tanh 8, its argument 6, the sum 1.
+    "gelu_by_tanh": lambda n: 15,
 }
 
 

@@ -138,6 +138,10 @@ concept HasBoolForm = requires { typename Function::OfBools; };
 template <class Function>
 concept IsHeavy = requires { requires Function::is_heavy; };
 
+// Integers have a function of their own that may fail, and so no row here.
+template <class Function>
+concept HasIntegerForm = requires { Function::fault; };
+
 // The row of an op for elements of type T; null where it does not take them. Half precision is worked on as f32.
 template <int inputs_each, class Function, class T>
 Row row_for() {
@@ -149,6 +153,8 @@ Row row_for() {
     } else {
       return scalar_row<inputs_each, Function, Tag<std::uint8_t>>;
     }
+  } else if constexpr (std::is_integral_v<T> && HasIntegerForm<Function>) {
+    return nullptr;
   } else if constexpr (std::is_integral_v<T>) {
     using Lane = std::conditional_t<Function::op.wraps, std::make_unsigned_t<T>, T>;
     return scalar_row<inputs_each, Function, Tag<Lane>>;

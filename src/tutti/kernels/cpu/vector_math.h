@@ -1,5 +1,5 @@
 // The primitives of scalar_functions.h over Highway vectors.
-// Included once per instruction set from a file that foreach_target.h includes again and again: hence the odd guard.
+// Included once per instruction set, like vector_basics.h: hence the odd guard.
 #if defined(TUTTI_KERNELS_CPU_VECTOR_MATH) == defined(HWY_TARGET_TOGGLE)
 #ifdef TUTTI_KERNELS_CPU_VECTOR_MATH
 #undef TUTTI_KERNELS_CPU_VECTOR_MATH
@@ -7,75 +7,62 @@
 #define TUTTI_KERNELS_CPU_VECTOR_MATH
 #endif
 
-#include <cstddef>
-#include <cstdint>
-#include <cstring>
-#include <type_traits>
-
-#include "hwy/cache_control.h"
-#include "hwy/highway.h"
-#include "tutti/exec/scalar_op.h"
+#include "tutti/kernels/cpu/vector_angles.h"
+#include "tutti/kernels/cpu/vector_basics.h"
+#include "tutti/kernels/cpu/vector_division.h"
+#include "tutti/kernels/cpu/vector_exponentials.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace tutti::kernels::HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
 
-#undef TUTTI_SCALAR_FUNCTION
-#define TUTTI_SCALAR_FUNCTION HWY_INLINE
-#include "tutti/exec/scalar_functions.h"
-
-// As wide as the machine has them: for functions that compute a lot.
-template <class T>
-using WideTag = hn::ScalableTag<T>;
-// Vectors of 32 bytes at most. Measured on a machine with AVX-512: loops that mostly load and store are no slower with half
-// the width in the caches, and 10 to 25 percent faster out of memory.
-template <class T>
-using Tag = hn::CappedTag<T, 32 / sizeof(T)>;
-
-template <class D>
-struct VectorMath {
-  using T = hn::TFromD<D>;
-  using Lane = T;
-  using V = hn::Vec<D>;
-  using M = hn::Mask<D>;
-
-  HWY_INLINE V value(T x) const { return hn::Set(D(), x); }
-  HWY_INLINE V add(V a, V b) const { return hn::Add(a, b); }
-  HWY_INLINE V sub(V a, V b) const { return hn::Sub(a, b); }
-  HWY_INLINE V mul(V a, V b) const {
-    if constexpr (sizeof(T) == 1) {
-      return multiply_bytes(a, b);
-    } else {
-      return hn::Mul(a, b);
-    }
-  }
-  HWY_INLINE V mul_add(V a, V b, V c) const { return hn::MulAdd(a, b, c); }
-  HWY_INLINE V both(V a, V b) const { return hn::And(a, b); }
-  HWY_INLINE V either(V a, V b) const { return hn::Or(a, b); }
-  HWY_INLINE M less(V a, V b) const { return hn::Lt(a, b); }
-  HWY_INLINE V select(M mask, V a, V b) const { return hn::IfThenElse(mask, a, b); }
-  HWY_INLINE V at_least(V x, V low) const { return hn::IfThenElse(hn::Lt(x, low), low, x); }
-  HWY_INLINE V at_most(V x, V high) const { return hn::IfThenElse(hn::Lt(high, x), high, x); }
-  HWY_INLINE V into_exponent(V v) const {
-    constexpr int mantissa_bits = sizeof(T) == 4 ? 23 : 52;
-    const hn::RebindToUnsigned<D> bits;
-    return hn::BitCast(D(), hn::ShiftLeft<mantissa_bits>(hn::BitCast(bits, v)));
-  }
-
- private:
-  // No instruction set multiplies bytes: the even ones and the odd ones are multiplied as 16-bit numbers.
-  static HWY_INLINE V multiply_bytes(V a, V b) {
+// A function of f64 vectors over vectors of f64, or of f32 as f64: right to the last bit but one, whatever the range.
+template <class Function, class D, class... V>
+HWY_INLINE hn::Vec<D> in_double(D d, V... v) {
+  if constexpr (sizeof(hn::TFromD<D>) == 8) {
+    return Function::apply(d, v...);
+  } else {
 #if HWY_TARGET == HWY_SCALAR
-    return hn::Set(D(), static_cast<T>(hn::GetLane(a) * hn::GetLane(b)));
+    const hn::Rebind<double, D> wide;
+    return hn::DemoteTo(d, Function::apply(wide, hn::PromoteTo(wide, v)...));
 #else
-    const hn::Repartition<std::uint16_t, D> wide;
-    const auto a16 = hn::BitCast(wide, a);
-    const auto b16 = hn::BitCast(wide, b);
-    const auto even = hn::And(hn::Mul(a16, b16), hn::Set(wide, 0x00ff));
-    const auto odd = hn::Mul(hn::ShiftRight<8>(a16), hn::ShiftRight<8>(b16));
-    return hn::BitCast(D(), hn::Or(even, hn::ShiftLeft<8>(odd)));
+    const hn::Half<D> half;
+    const hn::Rebind<double, decltype(half)> wide;
+    const auto low = Function::apply(wide, hn::PromoteTo(wide, hn::LowerHalf(half, v))...);
+    const auto high = Function::apply(wide, hn::PromoteTo(wide, hn::UpperHalf(half, v))...);
+    return hn::Combine(d, hn::DemoteTo(half, high), hn::DemoteTo(half, low));
 #endif
   }
+}
+
+template <class D>
+struct VectorMath : VectorBasics<D> {
+  using V = hn::Vec<D>;
+
+  HWY_INLINE V expm1(V x) const { return in_double<Expm1Of>(D(), x); }
+  HWY_INLINE V log(V x) const { return in_double<LogOf>(D(), x); }
+  HWY_INLINE V log1p(V x) const { return in_double<Log1pOf>(D(), x); }
+  HWY_INLINE V log2(V x) const { return in_double<Log2Of>(D(), x); }
+  HWY_INLINE V log10(V x) const { return in_double<Log10Of>(D(), x); }
+  HWY_INLINE V sinh(V x) const { return in_double<SinhOf>(D(), x); }
+  HWY_INLINE V cosh(V x) const { return in_double<CoshOf>(D(), x); }
+  HWY_INLINE V tanh(V x) const { return in_double<TanhOf>(D(), x); }
+  HWY_INLINE V asinh(V x) const { return in_double<AsinhOf>(D(), x); }
+  HWY_INLINE V acosh(V x) const { return in_double<AcoshOf>(D(), x); }
+  HWY_INLINE V atanh(V x) const { return in_double<AtanhOf>(D(), x); }
+  HWY_INLINE V sin(V x) const { return in_double<SinOf>(D(), x); }
+  HWY_INLINE V cos(V x) const { return in_double<CosOf>(D(), x); }
+  HWY_INLINE V tan(V x) const { return in_double<TanOf>(D(), x); }
+  HWY_INLINE V asin(V x) const { return in_double<AsinOf>(D(), x); }
+  HWY_INLINE V acos(V x) const { return in_double<AcosOf>(D(), x); }
+  HWY_INLINE V atan(V x) const { return in_double<AtanOf>(D(), x); }
+  HWY_INLINE V erf(V x) const { return in_double<ErfOf>(D(), x); }
+  HWY_INLINE V atan2(V y, V x) const { return in_double<Atan2Of>(D(), y, x); }
+  HWY_INLINE V hypot(V a, V b) const { return in_double<HypotOf>(D(), a, b); }
+  HWY_INLINE V pow(V a, V b) const {
+    return in_double<std::conditional_t<sizeof(hn::TFromD<D>) == 8, PowOf, PowOfFloats>>(D(), a, b);
+  }
+  HWY_INLINE V floor_divide(V a, V b) const { return FloorDivideOf::apply(D(), a, b); }
+  HWY_INLINE V remainder(V a, V b) const { return RemainderOf::apply(D(), a, b); }
 };
 
 }  // namespace tutti::kernels::HWY_NAMESPACE

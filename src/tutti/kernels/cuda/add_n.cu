@@ -191,7 +191,7 @@ static void add_n(const KernelCall& call, KernelContext& context) {
   if (call.out().count() == 0) return;
   if (call.inputs == 1) return copy_operand(call.in(0), call.out(), queue_of(context), call);
   switch (call.out().dtype) {
-    case DType::boolean: return add_all<Either, std::uint8_t>(call, context);
+    case DType::boolean: return add_all<LogicalOr, std::uint8_t>(call, context);
     case DType::u8:
     case DType::i8: return add_all<Add, std::uint8_t>(call, context);
     case DType::i16: return add_all<Add, std::uint16_t>(call, context);

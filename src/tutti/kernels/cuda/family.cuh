@@ -3,11 +3,29 @@
 
 #include "tutti/kernels/cuda/elementwise.cuh"
 #include "tutti/kernels/cuda/registration.h"
+#include "tutti/kernels/cuda/trap.cuh"
 
 namespace tutti::kernels::cuda {
 
 template <class Function>
 concept HasBoolForm = requires { typename Function::OfBools; };
+
+// Integers have a function of their own, which may fail.
+template <class Function>
+concept HasIntegerForm = requires { Function::fault; };
+
+template <class Function>
+struct Checked {
+  tutti::cuda::Trap* trap;
+
+  template <class T>
+  __device__ __forceinline__ T operator()(T a, T b) const {
+    bool fails = false;
+    const T result = Function::of_integers(a, b, fails);
+    if (fails) note(trap, 1, 0, 0);
+    return result;
+  }
+};
 
 template <class T, std::size_t>
 using Repeat = T;
@@ -30,6 +48,10 @@ void run_if_taken(const KernelCall& call, KernelContext& context) {
     refuse_dtype(call, dtype);
   } else if constexpr (dtype == DType::boolean && HasBoolForm<Function>) {
     run_scalar_op<inputs, typename Function::OfBools, T>(call, context);
+  } else if constexpr (std::is_integral_v<T> && HasIntegerForm<Function>) {
+    if (call.out().count() == 0) return;
+    tutti::cuda::Trap* trap = queue_of(context).arm_trap([](const tutti::cuda::Trap&) { return std::string(Function::fault); });
+    run_elementwise<Checked<Function>, T, T, T>(call, context, {trap});
   } else if constexpr (std::is_integral_v<T> && Function::op.wraps) {
     run_scalar_op<inputs, Function, std::make_unsigned_t<T>>(call, context);
   } else {
