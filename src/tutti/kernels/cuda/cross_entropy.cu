@@ -1,0 +1,147 @@
+#include "tutti/exec/index_message.h"
+#include "tutti/exec/neural_attributes.h"
+#include "tutti/kernels/cuda/device_input.h"
+#include "tutti/kernels/cuda/exp_sum.cuh"
+#include "tutti/kernels/cuda/registration.h"
+#include "tutti/kernels/cuda/trap.cuh"
+
+namespace tutti::kernels::cuda {
+
+namespace {
+
+using tutti::cuda::Trap;
+
+// Dense labels of either width.
+struct Labels {
+  const void* data;
+  bool is_wide;
+  bool has_ignored;
+  std::int64_t ignored;
+  Trap* trap;
+
+  __device__ __forceinline__ std::int64_t at(std::int64_t i) const {
+    return is_wide ? static_cast<const std::int64_t*>(data)[i] : static_cast<const std::int32_t*>(data)[i];
+  }
+  __device__ __forceinline__ bool ignores(std::int64_t label) const { return has_ignored && label == ignored; }
+};
+
+// By one thread, which knows of the whole line.
+template <class T>
+__device__ __forceinline__ void put_loss(const T* x, T* out, std::int64_t line, std::int64_t length, const Labels& labels,
+                                         Working<T> largest, double sum) {
+  using W = Working<T>;
+  const std::int64_t label = labels.at(line);
+  if (labels.ignores(label)) {
+    out[line] = narrow<T>(W{0});
+  } else if (label < 0 || label >= length) {
+    note(labels.trap, 1, label, length);
+  } else {
+    out[line] = narrow<T>(logarithm<W>(sum) - (widen(x[line * length + label]) - largest));
+  }
+}
+
+template <class T, class Kernel>
+__global__ void __launch_bounds__(Kernel::is_block ? most_line_threads : lane_line_threads)
+    cross_entropy_lines(const T* x, T* out, std::int64_t lines, int length, int lanes, Labels labels) {
+  using W = Working<T>;
+  const LineGroup<Kernel::is_block> group{lanes};
+  const std::int64_t line = group.line();
+  LineShare<T, Kernel::width, Kernel::packs> share;
+  share.load(group, x + line * length, length, line < lines, static_cast<W>(-INFINITY));
+  W largest = -INFINITY;
+  share.each(group, length, [&](W& v, int) { largest = Largest{}(largest, v); });
+  largest = group.largest(largest);
+  W sum = 0;
+  share.each(group, length, [&](W& v, int) { sum += exponential<W>(v - largest); });
+  const double total = group.sum(sum);
+  if (line < lines && group.lane() == 0) put_loss(x, out, line, length, labels, largest, total);
+}
+
+template <class T>
+__global__ void __launch_bounds__(part_threads)
+    finish_cross_entropy(const T* x, T* out, std::int64_t parts, std::int64_t length, const ExpPart* sums, Labels labels) {
+  const std::int64_t line = blockIdx.x;
+  const ExpPart whole = join_exp_parts(sums + line * parts, parts);
+  if (threadIdx.x == 0) put_loss(x, out, line, length, labels, static_cast<Working<T>>(whole.largest), whole.sum);
+}
+
+// One block, so that the order of additions is the same every time.
+template <class T>
+__global__ void __launch_bounds__(most_line_threads) mean_loss(const T* losses, std::int64_t count, Labels labels, T* out) {
+  double sum = 0;
+  double kept = 0;
+#pragma unroll 4
+  for (std::int64_t i = threadIdx.x; i < count; i += most_line_threads) {
+    sum += widen(losses[i]);  // what was ignored is 0
+    kept += labels.ignores(labels.at(i)) ? 0 : 1;
+  }
+  sum = join_block(sum, 0.0, Plus{});
+  kept = join_block(kept, 0.0, Plus{});
+  if (threadIdx.x == 0) *out = narrow<T>(static_cast<Working<T>>(sum / kept));
+}
+
+std::string describe_label(const Trap& trap) { return index_out_of_range(trap.first, 1, trap.second); }
+
+Labels labels_of(const KernelCall& call, Trap* trap) {
+  const auto attributes = call.attributes->as<CrossEntropyAttributes>();
+  const Operand& labels = device_input(call, 1);
+  return {labels.data, labels.dtype == DType::i64, attributes.has_ignore_index, attributes.ignore_index, trap};
+}
+
+template <class T>
+void run_cross_entropy(const KernelCall& call, Queue& queue) {
+  const LineShape shape(device_input(call, 0));
+  if (shape.lines == 0) return;
+  const Labels labels = labels_of(call, queue.arm_trap(describe_label));
+  const T* x = call.in(0).as<T>();
+  T* out = call.out().as<T>();
+  LineShape at_least = shape;  // without classes: no label is one, and a lane each says so
+  at_least.length = std::max<std::int64_t>(1, shape.length);
+  const bool packed = shape.length > 0 && is_packed<T>(shape, call.in(0));
+  const bool is_held = with_line_kernel<T>(at_least, packed, [&]<class Kernel>(Kernel, const Grid& grid, int lanes) {
+    launch<cross_entropy_lines<T, Kernel>>(queue, call, grid, x, out, shape.lines, shape.length, lanes, labels);
+  });
+  if (is_held) return;
+  const ExpPart* sums = launch_exp_sums<T>(shape, packed, queue, call);
+  const Grid grid{.blocks = dim3(static_cast<unsigned>(shape.lines)), .threads = dim3(part_threads)};
+  launch<finish_cross_entropy<T>>(queue, call, grid, x, out, LineParts(shape.length).count, shape.length, sums, labels);
+}
+
+template <class T>
+void run_mean(const KernelCall& call, Queue& queue) {
+  launch<mean_loss<T>>(queue, call, Grid{.blocks = dim3(1), .threads = dim3(most_line_threads)}, device_input(call, 0).as<T>(),
+                       call.in(0).count(), labels_of(call, nullptr), call.out().as<T>());
+}
+
+}  // namespace
+
+static void cross_entropy(const KernelCall& call, KernelContext& context) {
+  Queue& queue = queue_of(context);
+  switch (call.in(0).dtype) {
+    case DType::f16: return run_cross_entropy<__half>(call, queue);
+    case DType::bf16: return run_cross_entropy<__nv_bfloat16>(call, queue);
+    case DType::f32: return run_cross_entropy<float>(call, queue);
+    default: return run_cross_entropy<double>(call, queue);
+  }
+}
+
+static void cross_entropy_mean(const KernelCall& call, KernelContext& context) {
+  Queue& queue = queue_of(context);
+  switch (call.in(0).dtype) {
+    case DType::f16: return run_mean<__half>(call, queue);
+    case DType::bf16: return run_mean<__nv_bfloat16>(call, queue);
+    case DType::f32: return run_mean<float>(call, queue);
+    default: return run_mean<double>(call, queue);
+  }
+}
+
+static std::int64_t cross_entropy_workspace(const OpCall&, const Inference& in) {
+  const LineShape shape(in.shape(0));
+  return shape.length > LineParts::least ? exp_part_bytes(shape) : 0;
+}
+
+[[maybe_unused]] static const bool is_registered =
+    register_cuda_kernel("SparseSoftmaxCrossEntropyWithLogits", cross_entropy, cross_entropy_workspace, floating_dtypes) &&
+    register_cuda_kernel("CrossEntropyMean", cross_entropy_mean, nullptr, floating_dtypes);
+
+}  // namespace tutti::kernels::cuda

@@ -1,0 +1,132 @@
+#include <limits>
+
+#include "tutti/kernels/cuda/device_input.h"
+#include "tutti/kernels/cuda/math.cuh"
+#include "tutti/kernels/cuda/registration.h"
+#include "tutti/kernels/cuda/window.cuh"
+
+namespace tutti::kernels::cuda {
+
+namespace {
+
+// The largest element so far; once it is a NaN, none is larger.
+template <class T>
+struct Most {
+  using W = Working<T>;
+  W value;
+
+  static __device__ __forceinline__ Most before_any() {
+    if constexpr (std::is_integral_v<W>) {
+      return {std::numeric_limits<W>::min()};
+    } else {
+      return {static_cast<W>(-INFINITY)};
+    }
+  }
+  __device__ __forceinline__ void see(W x) { value = x > value || x != x ? x : value; }
+  template <class Index>
+  __device__ __forceinline__ W finish(const DeviceWindow<Index>&, Index, Index) const {
+    return value;
+  }
+};
+
+template <class T>
+struct Mean {
+  using W = Working<T>;
+  W sum;
+
+  static __device__ __forceinline__ Mean before_any() { return {0}; }
+  __device__ __forceinline__ void see(W x) { sum += x; }
+
+  template <class Index>
+  static __device__ __forceinline__ std::int64_t elements_along(const DeviceAxis<Index>& axis, Index output, bool include_pad) {
+    using Offset = std::make_signed_t<Index>;
+    const Offset start = axis.start(output);
+    const Offset reach = start + static_cast<Offset>(axis.kernel.divisor());
+    const Offset end = reach < axis.size + axis.padding ? reach : axis.size + axis.padding;
+    return include_pad ? end - start : (end < axis.size ? end : axis.size) - (start > 0 ? start : 0);
+  }
+  // A window that saw nothing stays 0.
+  template <class Index>
+  __device__ __forceinline__ W finish(const DeviceWindow<Index>& window, Index oy, Index ox) const {
+    const std::int64_t count =
+        elements_along(window.y, oy, window.count_include_pad) * elements_along(window.x, ox, window.count_include_pad);
+    return count > 0 ? sum / static_cast<W>(count) : sum;
+  }
+};
+
+template <class T, class Seen, class Index>
+__global__ void pool_items(const T* x, T* out, Index count, DeviceWindow<Index> window) {
+  using Offset = std::make_signed_t<Index>;
+  for_each_item(count, [&](Index item) {
+    const Index line = window.x.outputs.quotient(item);
+    const Index ox = item - line * window.x.outputs.divisor();
+    const Index plane = window.y.outputs.quotient(line);
+    const Index oy = line - plane * window.y.outputs.divisor();
+    const T* image = x + static_cast<std::int64_t>(plane) * (static_cast<std::int64_t>(window.y.size) * window.x.size);
+    const Offset left = window.x.start(ox);
+    Offset at_y = window.y.start(oy);
+    Seen seen = Seen::before_any();
+    for (Index ky = 0; ky < window.y.kernel.divisor(); ++ky, at_y += window.y.dilation) {
+      if (!window.y.has(at_y)) continue;
+      Offset at_x = left;
+      for (Index kx = 0; kx < window.x.kernel.divisor(); ++kx, at_x += window.x.dilation) {
+        if (window.x.has(at_x)) seen.see(widen(image[at_y * window.x.size + at_x]));
+      }
+    }
+    out[item] = narrow<T>(seen.finish(window, oy, ox));
+  });
+}
+
+template <class T, class Seen>
+void run_pool(const KernelCall& call, Queue& queue) {
+  const auto window = call.attributes->as<WindowAttributes>();
+  const std::int64_t count = call.out().count();
+  if (count == 0) return;
+  const T* x = device_input(call, 0).as<T>();
+  const Grid grid = grid_for(count, window_items, queue);
+  if (fits_32_bits(window, count)) {
+    launch<pool_items<T, Seen, std::uint32_t>>(queue, call, grid, x, call.out().as<T>(), count,
+                                               DeviceWindow<std::uint32_t>(window));
+  } else {
+    launch<pool_items<T, Seen, std::uint64_t>>(queue, call, grid, x, call.out().as<T>(), count,
+                                               DeviceWindow<std::uint64_t>(window));
+  }
+}
+
+template <class T>
+void run_max_pool(const KernelCall& call, Queue& queue) {
+  run_pool<T, Most<T>>(call, queue);
+}
+
+}  // namespace
+
+static void max_pool(const KernelCall& call, KernelContext& context) {
+  Queue& queue = queue_of(context);
+  switch (call.in(0).dtype) {
+    case DType::boolean: refuse_dtype(call, DType::boolean);
+    case DType::u8: return run_max_pool<std::uint8_t>(call, queue);
+    case DType::i8: return run_max_pool<std::int8_t>(call, queue);
+    case DType::i16: return run_max_pool<std::int16_t>(call, queue);
+    case DType::i32: return run_max_pool<std::int32_t>(call, queue);
+    case DType::i64: return run_max_pool<std::int64_t>(call, queue);
+    case DType::f16: return run_max_pool<__half>(call, queue);
+    case DType::bf16: return run_max_pool<__nv_bfloat16>(call, queue);
+    case DType::f32: return run_max_pool<float>(call, queue);
+    case DType::f64: return run_max_pool<double>(call, queue);
+  }
+}
+
+static void avg_pool(const KernelCall& call, KernelContext& context) {
+  Queue& queue = queue_of(context);
+  switch (call.in(0).dtype) {
+    case DType::f16: return run_pool<__half, Mean<__half>>(call, queue);
+    case DType::bf16: return run_pool<__nv_bfloat16, Mean<__nv_bfloat16>>(call, queue);
+    case DType::f32: return run_pool<float, Mean<float>>(call, queue);
+    default: return run_pool<double, Mean<double>>(call, queue);
+  }
+}
+
+[[maybe_unused]] static const bool is_registered = register_cuda_kernel("MaxPool", max_pool, nullptr, numeric_dtypes) &&
+                                                   register_cuda_kernel("AvgPool", avg_pool, nullptr, floating_dtypes);
+
+}  // namespace tutti::kernels::cuda

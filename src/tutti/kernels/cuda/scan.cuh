@@ -1,0 +1,190 @@
+// The kernels behind running sums and products.
+#pragma once
+
+#include <cub/block/block_load.cuh>
+#include <cub/block/block_reduce.cuh>
+#include <cub/block/block_scan.cuh>
+#include <cub/block/block_store.cuh>
+
+#include "tutti/kernels/cuda/math.cuh"
+#include "tutti/kernels/cuda/scan.h"
+
+namespace tutti::kernels::cuda {
+
+// Elements are joined as Part within a tile, tiles as Carry. Integers are unsigned: they wrap.
+template <class T, bool multiplies_>
+struct Scanning {
+  static constexpr bool multiplies = multiplies_;
+  using Part = unsigned long long;
+  using Carry = unsigned long long;
+  using Out = long long;
+  static __device__ __forceinline__ Part part(T x) { return static_cast<Part>(static_cast<long long>(x)); }
+  static __device__ __forceinline__ Out finish(Carry before, Part here) {
+    return static_cast<Out>(multiplies ? before * here : before + here);
+  }
+};
+// Products are taken in double, so that those of a few factors stay in range.
+template <class T, bool multiplies_>
+  requires(is_half<T> || std::is_floating_point_v<T>)
+struct Scanning<T, multiplies_> {
+  static constexpr bool multiplies = multiplies_;
+  using Part = std::conditional_t<multiplies, double, Working<T>>;
+  using Carry = double;
+  using Out = T;
+  static __device__ __forceinline__ Part part(T x) { return static_cast<Part>(widen(x)); }
+  static __device__ __forceinline__ Out finish(Carry before, Part here) {
+    return narrow<T>(static_cast<Working<T>>(multiplies ? before * here : static_cast<Part>(before) + here));
+  }
+};
+
+template <bool multiplies>
+struct Joined {
+  template <class V>
+  __device__ __forceinline__ V operator()(const V& a, const V& b) const {
+    return multiplies ? a * b : a + b;
+  }
+};
+
+template <class S>
+__device__ __forceinline__ typename S::Out value_of_nothing() {
+  return S::finish(S::multiplies ? 1 : 0, S::multiplies ? 1 : 0);
+}
+
+// The results of a line begin at out + line * step + initial, after the value of nothing if there is one.
+template <class T, class S>
+__global__ void __launch_bounds__(128)
+    scan_by_warp(const T* x, typename S::Out* out, std::int64_t lines, int length, int initial) {
+  constexpr Joined<S::multiplies> join;
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  const std::int64_t line = static_cast<std::int64_t>(blockIdx.x) * 4 + threadIdx.x / 32;
+  if (line >= lines) return;  // the whole warp
+  const T* from = x + line * length;
+  typename S::Out* to = out + line * (length + initial) + initial;
+  if (initial != 0 && lane == 0) to[-1] = value_of_nothing<S>();
+  typename S::Carry carry = S::multiplies ? 1 : 0;
+  for (int at = 0; at < length; at += 32) {
+    const bool is_in = at + lane < length;
+    typename S::Part here = is_in ? S::part(from[at + lane]) : static_cast<typename S::Part>(S::multiplies ? 1 : 0);
+#pragma unroll
+    for (int apart = 1; apart < 32; apart *= 2) {
+      const typename S::Part before = __shfl_up_sync(0xffffffffU, here, apart);
+      if (lane >= apart) here = join(before, here);
+    }
+    if (is_in) to[at + lane] = S::finish(carry, here);
+    carry = join(carry, static_cast<typename S::Carry>(__shfl_sync(0xffffffffU, here, 31)));
+  }
+}
+
+// A block has one part of a line, and goes through its tiles; `carries` has what comes before each part, or is null.
+template <class T, class S>
+__global__ void __launch_bounds__(scan_threads)
+    scan_by_block(const T* x, typename S::Out* out, ScanPlan plan, int initial, const typename S::Carry* carries) {
+  using Load = cub::BlockLoad<T, scan_threads, scan_items, cub::BLOCK_LOAD_WARP_TRANSPOSE>;
+  using Scan = cub::BlockScan<typename S::Part, scan_threads>;
+  using Store = cub::BlockStore<typename S::Out, scan_threads, scan_items, cub::BLOCK_STORE_WARP_TRANSPOSE>;
+  __shared__ union {
+    typename Load::TempStorage load;
+    typename Scan::TempStorage scan;
+    typename Store::TempStorage store;
+  } storage;
+  constexpr Joined<S::multiplies> join;
+  const std::int64_t line = blockIdx.x / plan.parts;
+  const std::int64_t begin = (blockIdx.x - line * plan.parts) * plan.part;
+  const std::int64_t end = begin + plan.part < plan.length ? begin + plan.part : plan.length;
+  const T* from = x + line * plan.length;
+  typename S::Out* to = out + line * (plan.length + initial) + initial;
+  if (initial != 0 && begin == 0 && threadIdx.x == 0) to[-1] = value_of_nothing<S>();
+  typename S::Carry carry = carries != nullptr ? carries[blockIdx.x] : (S::multiplies ? 1 : 0);
+  for (std::int64_t at = begin; at < end; at += scan_tile) {
+    const int n = static_cast<int>(end - at < scan_tile ? end - at : scan_tile);
+    T items[scan_items];
+    if (n == scan_tile) {
+      Load(storage.load).Load(from + at, items);
+    } else {
+      Load(storage.load).Load(from + at, items, n, T{});  // what is read beyond the end reaches no result
+    }
+    __syncthreads();
+    typename S::Part parts[scan_items];
+#pragma unroll
+    for (int i = 0; i < scan_items; ++i) parts[i] = S::part(items[i]);
+    typename S::Part total;
+    Scan(storage.scan).InclusiveScan(parts, parts, join, total);
+    __syncthreads();
+    typename S::Out results[scan_items];
+#pragma unroll
+    for (int i = 0; i < scan_items; ++i) results[i] = S::finish(carry, parts[i]);
+    if (n == scan_tile) {
+      Store(storage.store).Store(to + at, results);
+    } else {
+      Store(storage.store).Store(to + at, results, n);
+    }
+    __syncthreads();
+    carry = join(carry, static_cast<typename S::Carry>(total));
+  }
+}
+
+// What each part adds up to. Eight elements at a time are joined before they meet the rest.
+template <class T, class S>
+__global__ void __launch_bounds__(scan_threads) totals_of_parts(const T* x, ScanPlan plan, typename S::Carry* totals) {
+  using Reduce = cub::BlockReduce<typename S::Carry, scan_threads>;
+  __shared__ typename Reduce::TempStorage storage;
+  constexpr Joined<S::multiplies> join;
+  const std::int64_t line = blockIdx.x / plan.parts;
+  const std::int64_t begin = (blockIdx.x - line * plan.parts) * plan.part;
+  const std::int64_t end = begin + plan.part < plan.length ? begin + plan.part : plan.length;
+  const T* from = x + line * plan.length;
+  typename S::Carry mine = S::multiplies ? 1 : 0;
+  for (std::int64_t at = begin + threadIdx.x; at < end; at += scan_tile) {
+    typename S::Part some = S::multiplies ? 1 : 0;
+#pragma unroll
+    for (int i = 0; i < scan_items; ++i) {
+      if (at + i * scan_threads < end) some = join(some, S::part(from[at + i * scan_threads]));
+    }
+    mine = join(mine, static_cast<typename S::Carry>(some));
+  }
+  mine = Reduce(storage).Reduce(mine, join);
+  if (threadIdx.x == 0) totals[blockIdx.x] = mine;
+}
+
+// A block for each line: what comes before each of its parts, in the place of their totals.
+template <class Carry, bool multiplies>
+__global__ void __launch_bounds__(ScanPlan::most_parts) carries_of_parts(Carry* totals, std::int64_t parts) {
+  using Scan = cub::BlockScan<Carry, ScanPlan::most_parts>;
+  __shared__ typename Scan::TempStorage storage;
+  const bool is_part = threadIdx.x < parts;
+  Carry* mine = totals + blockIdx.x * parts + threadIdx.x;
+  constexpr Carry nothing = multiplies ? 1 : 0;
+  Carry before;
+  Scan(storage).ExclusiveScan(is_part ? *mine : nothing, before, nothing, Joined<multiplies>{});
+  if (is_part) *mine = before;
+}
+
+template <class T, bool multiplies>
+void run_scan(const ScanPlan& plan, bool include_initial, Queue& queue, const KernelCall& call) {
+  using S = Scanning<T, multiplies>;
+  using Carry = typename S::Carry;
+  const T* x = call.in(0).as<T>();
+  auto* out = call.out().as<typename S::Out>();
+  const int initial = include_initial ? 1 : 0;
+  if (plan.length <= warp_scan_length) {
+    const Grid grid{.blocks = dim3(static_cast<unsigned>((plan.lines + 3) / 4)), .threads = dim3(128)};
+    return launch<scan_by_warp<T, S>>(queue, call, grid, x, out, plan.lines, plan.length, initial);
+  }
+  const Grid grid{.blocks = dim3(static_cast<unsigned>(plan.lines * plan.parts)), .threads = dim3(scan_threads)};
+  Carry* carries = nullptr;
+  if (plan.parts > 1) {
+    carries = call.scratch().as<Carry>();
+    launch<totals_of_parts<T, S>>(queue, call, grid, x, plan, carries);
+    const Grid by_line{.blocks = dim3(static_cast<unsigned>(plan.lines)), .threads = dim3(ScanPlan::most_parts)};
+    launch<carries_of_parts<Carry, multiplies>>(queue, call, by_line, carries, plan.parts);
+  }
+  launch<scan_by_block<T, S>>(queue, call, grid, x, out, plan, initial, carries);
+}
+
+template <class T>
+void run_scan(const ScanPlan& plan, bool multiplies, bool include_initial, Queue& queue, const KernelCall& call) {
+  if (multiplies) return run_scan<T, true>(plan, include_initial, queue, call);
+  run_scan<T, false>(plan, include_initial, queue, call);
+}
+
+}  // namespace tutti::kernels::cuda
