@@ -1,5 +1,6 @@
 #include "kernels/operands.h"
 #include "tutti/base/error.h"
+#include "tutti/exec/indexing_attributes.h"
 
 namespace tutti::testing {
 
@@ -22,7 +23,7 @@ void check_nonzero(const Array& in, Random& random, Parallel& parallel) {
   ASSERT_EQ(count.get<std::int64_t>(0), static_cast<std::int64_t>(places.size()));
   const auto rank = static_cast<std::int64_t>(in.sizes().size());
   const Array out(DType::i64, {static_cast<std::int64_t>(places.size()), rank}, random_lie(random, false), random);
-  run_kernel(host_kernel("NonZero"), parallel, {&in}, out);
+  run_kernel(host_kernel("NonZero"), parallel, {&in}, out, NonzeroAttributes{});
   for (std::size_t row = 0; row < places.size(); ++row) {
     std::int64_t rest = places[row];
     for (std::int64_t axis = rank; axis-- > 0;) {
@@ -122,7 +123,7 @@ TEST(NonZero, ACountThatDoesNotMatchTheRoomFails) {
   Array in(DType::i32, {4}, Lie::dense, random);
   for (std::int64_t i = 0; i < 4; ++i) in.set<std::int32_t>(i, 1);
   const Array out(DType::i64, {3, 1}, Lie::dense, random);
-  EXPECT_THROW(run_kernel(host_kernel("NonZero"), serial, {&in}, out), KernelFailed);
+  EXPECT_THROW(run_kernel(host_kernel("NonZero"), serial, {&in}, out, NonzeroAttributes{}), KernelFailed);
 }
 
 TEST(Take, AnIndexOutOfRangeIsNamedWithItsAxisAndSize) {

@@ -1,21 +1,24 @@
-// Picking elements: by index, by where they are not zero, and views that look like copies.
+// Parts of a tensor as NumPy's x[...] names them, and views that look like copies.
 #pragma once
 
+#include <initializer_list>
+#include <span>
 #include <string_view>
 
-#include "tutti/tensor/tensor.h"
-#include "tutti/tensor/view.h"
+#include "tutti/ops/at.h"
+#include "tutti/ops/gather.h"
+#include "tutti/ops/index.h"
+#include "tutti/ops/selection.h"
 
 namespace tutti {
 
-// Elements of x along the axis at these indices (int32 or int64, any shape); negative ones count from the end. An index
-// out of range spoils the result: reading it throws, with this call's site.
-Tensor take(const Tensor& x, const Tensor& indices, std::int64_t axis = 0, Site site = {});
-
-// Indices of the elements that are not zero, one row each. Its shape depends on data, so the host waits for the count.
-Tensor nonzero(const Tensor& x, Site site = {});
-// How many elements are not zero, on the device: no sync.
-Tensor count_nonzero(const Tensor& x, Site site = {});
+// x[items]: index(x, {0, Range{1, 3}, ellipsis, t}), by NumPy's rules. Integers, ranges, ellipsis and new_axis give a view.
+// Tensors of integers broadcast together and give a copy; an index out of range in them spoils the result. A mask stands for
+// the positions of its true elements, and the host waits for their number.
+Tensor index(const Tensor& x, std::span<const Index> items, Site site = {});
+inline Tensor index(const Tensor& x, std::initializer_list<Index> items, Site site = {}) {
+  return index(x, std::span(items.begin(), items.size()), site);
+}
 
 // A view where strides allow it, else a copy. One size may be -1.
 Tensor reshape(const Tensor& x, const Shape& shape, Site site = {});

@@ -31,10 +31,8 @@ std::size_t checked_axis(std::int64_t axis, std::size_t rank, Site site) {
   return static_cast<std::size_t>(axis < 0 ? axis + axes : axis);
 }
 
-Tensor slice(const Tensor& x, std::int64_t axis, const Range& range, Site site) {
-  const std::size_t at = checked_axis(axis, x.rank(site), site);
+Stretch resolve_range(const Range& range, std::int64_t size, Site site) {
   if (range.step == 0) throw InvalidArgument("a slice needs a step other than 0", site);
-  const std::int64_t size = x.shape()[at];
   const bool forward = range.step > 0;
   const std::int64_t lowest = forward ? 0 : -1;
   const std::int64_t highest = forward ? size : size - 1;
@@ -44,12 +42,17 @@ Tensor slice(const Tensor& x, std::int64_t axis, const Range& range, Site site) 
   // The magnitude without overflow, also for the most negative step.
   const std::uint64_t step = forward ? static_cast<std::uint64_t>(range.step) : 0 - static_cast<std::uint64_t>(range.step);
   const std::int64_t count = span <= 0 ? 0 : static_cast<std::int64_t>((static_cast<std::uint64_t>(span) - 1) / step) + 1;
+  return {count == 0 ? 0 : start, count, count <= 1 ? 1 : range.step};
+}
+
+Tensor slice(const Tensor& x, std::int64_t axis, const Range& range, Site site) {
+  const std::size_t at = checked_axis(axis, x.rank(site), site);
+  const Stretch stretch = resolve_range(range, x.shape()[at], site);
   Shape shape = x.shape();
   Dims strides = x.strides();
-  shape[at] = count;
-  const std::int64_t offset = count == 0 ? 0 : start * x.strides()[at];
-  strides[at] = count <= 1 ? x.strides()[at] : x.strides()[at] * range.step;
-  return view_of(x, shape, strides, x.impl().offset() + offset);
+  shape[at] = stretch.count;
+  strides[at] *= stretch.step;
+  return view_of(x, shape, strides, x.impl().offset() + stretch.start * x.strides()[at]);
 }
 
 Tensor transpose(const Tensor& x, Site site) {

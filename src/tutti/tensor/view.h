@@ -40,4 +40,12 @@ std::optional<Tensor> try_reshape(const Tensor& x, const Shape& shape);
 // Replaces one -1 by what is left; throws ShapeError when the counts do not match.
 Shape resolve_reshape(const Shape& from, const Shape& to, Site site);
 
+// Where a range falls on an axis of some size.
+struct Stretch {
+  std::int64_t start = 0;
+  std::int64_t count = 0;
+  std::int64_t step = 1;  // 1 where there are fewer than two elements
+};
+Stretch resolve_range(const Range& range, std::int64_t size, Site site);
+
 }  // namespace tutti

@@ -1,0 +1,195 @@
+#include "tutti/ops/index_plan.h"
+
+#include "tutti/base/error.h"
+#include "tutti/base/text.h"
+#include "tutti/exec/index_message.h"
+#include "tutti/ops/elementwise.h"
+
+namespace tutti::detail {
+
+namespace {
+
+std::size_t axes_taken(const Index& item, Site site) {
+  if (std::holds_alternative<std::int64_t>(item.item()) || std::holds_alternative<Range>(item.item())) return 1;
+  const Tensor* tensor = std::get_if<Tensor>(&item.item());
+  if (tensor == nullptr) return 0;
+  return tensor->dtype(site) == DType::boolean ? tensor->rank() : 1;
+}
+
+// Goes through the items, taking the tensor's axes one after the other.
+class Planner {
+ public:
+  Planner(const Shape& shape, const Dims& strides, std::int64_t offset, Site site)
+      : shape_(shape), strides_(strides), site_(site) {
+    plan_.offset = offset;
+  }
+
+  void operator()(std::int64_t position) {
+    joins_group();
+    const std::int64_t size = shape_[at_];
+    if (position < -size || position >= size)
+      throw InvalidArgument(index_out_of_range(position, static_cast<std::int64_t>(at_), size), site_);
+    plan_.offset += (position < 0 ? position + size : position) * strides_[at_];
+    ++at_;
+  }
+  void operator()(const Range& range) {
+    ends_group();
+    const Stretch stretch = resolve_range(range, shape_[at_], site_);
+    plan_.offset += stretch.start * strides_[at_];
+    push(stretch.count, strides_[at_] * stretch.step);
+    ++at_;
+  }
+  void operator()(Ellipsis) {
+    ends_group();
+    for (std::size_t i = 0; i < left_over_; ++i) keep_axis();
+  }
+  void operator()(NewAxis) {
+    ends_group();
+    push(1, 0);
+  }
+  void operator()(const Tensor& tensor) {
+    joins_group();
+    if (tensor.dtype() != DType::boolean) {
+      plan_.indices[plan_.shape.size()] = as_indices(tensor, site_);
+      plan_.has_indices = true;
+      keep_axis();
+      return;
+    }
+    if (tensor.rank() == 0)
+      throw InvalidArgument("a mask needs at least one axis; this one has none. Use where() to choose by one bool", site_);
+    plan_.masks[plan_.mask_count++] = {tensor, plan_.shape.size()};
+    for (std::size_t i = 0; i < tensor.rank(); ++i) {
+      if (tensor.shape()[i] != shape_[at_]) {
+        throw ShapeError(
+            text("a mask of shape ", to_string(tensor.shape()), " does not fit a tensor of shape ", to_string(shape_), ": axis ",
+                 at_, " has size ", shape_[at_], ", that of the mask ", tensor.shape()[i]),
+            site_);
+      }
+      keep_axis();
+    }
+  }
+
+  IndexPlan run(std::span<const Index> items) {
+    std::size_t taken = 0;
+    int ellipses = 0;
+    for (const Index& item : items) {
+      taken += axes_taken(item, site_);
+      ellipses += std::holds_alternative<Ellipsis>(item.item()) ? 1 : 0;
+    }
+    if (ellipses > 1) throw InvalidArgument(text("an index has at most one ellipsis; this one has ", ellipses), site_);
+    if (taken > shape_.size()) {
+      throw ShapeError(text("an index over ", taken, " axes was given to a tensor of shape ", to_string(shape_), ", which has ",
+                            shape_.size()),
+                       site_);
+    }
+    left_over_ = shape_.size() - taken;
+    for (const Index& item : items) std::visit(*this, item.item());
+    while (at_ < shape_.size()) keep_axis();
+    return std::move(plan_);
+  }
+
+ private:
+  enum class Group : std::uint8_t { none, open, closed };
+
+  void joins_group() {
+    if (group_ == Group::none) plan_.group = plan_.shape.size();
+    if (group_ == Group::closed) plan_.is_split = true;
+    if (group_ == Group::none) group_ = Group::open;
+  }
+  void ends_group() {
+    if (group_ == Group::open) group_ = Group::closed;
+  }
+  void push(std::int64_t size, std::int64_t stride) {
+    if (plan_.shape.size() == most_axes) throw ShapeError("the index would give a view with more than 8 axes", site_);
+    plan_.names[plan_.shape.size()] = static_cast<std::int8_t>(at_);
+    plan_.shape.push_back(size);
+    plan_.strides.push_back(stride);
+  }
+  void keep_axis() {
+    push(shape_[at_], strides_[at_]);
+    ++at_;
+  }
+
+  const Shape& shape_;
+  const Dims& strides_;
+  Site site_;
+  IndexPlan plan_;
+  std::size_t at_ = 0;  // the next axis of the tensor
+  std::size_t left_over_ = 0;
+  Group group_ = Group::none;
+};
+
+}  // namespace
+
+Tensor as_indices(const Tensor& x, Site site) {
+  switch (x.dtype(site)) {
+    case DType::i32:
+    case DType::i64: return x;
+    case DType::u8:
+    case DType::i8:
+    case DType::i16: return cast(x, DType::i32, site);
+    default: break;
+  }
+  throw DTypeError(text("indices must be integers; these are ", to_string(x.dtype()), ". Convert with cast() first"), site);
+}
+
+void IndexPlan::replace_mask(std::size_t number, const Tensor& positions, Site site) {
+  const Mask& mask = masks[number];
+  for (std::size_t i = 0; i < mask.tensor.rank(); ++i) {
+    const auto column = static_cast<std::int64_t>(i);
+    const Tensor one = slice(positions, 1, {column, column + 1}, site);
+    indices[mask.first + i] = *try_reshape(one, {positions.shape()[0]});
+  }
+  has_indices = true;
+}
+
+IndexPlan plan_index(const Shape& shape, const Dims& strides, std::int64_t offset, std::span<const Index> items, Site site) {
+  return Planner(shape, strides, offset, site).run(items);
+}
+
+Tensor view_of(const Tensor& x, const Shape& shape, const Dims& strides, std::int64_t offset) {
+  return Tensor(Ref<TensorImpl>(FreeList<TensorImpl>::make(x.impl().buffer(), x.dtype(), shape, strides, offset)));
+}
+
+Tensor view_by(const Tensor& x, std::span<const Index> items, Site site) {
+  const IndexPlan plan = plan_index(x.shape(site), x.strides(), x.impl().offset(), items, site);
+  return view_of(x, plan.shape, plan.strides, plan.offset);
+}
+
+ArrangedIndex arrange(const IndexPlan& plan, Site site) {
+  ArrangedIndex out;
+  Shape common;
+  const auto push = [&](std::size_t axis) {
+    out.shape.push_back(plan.shape[axis]);
+    out.strides.push_back(plan.strides[axis]);
+  };
+  out.first = plan.is_split ? 0 : plan.group;
+  for (std::size_t i = 0; i < out.first; ++i) push(i);
+  for (std::size_t i = 0; i < plan.shape.size(); ++i) {
+    if (!plan.indices[i].is_defined()) continue;
+    push(i);
+    const Tensor& tensor = plan.indices[i];
+    const std::optional<Shape> both = broadcast(common, tensor.shape());
+    if (!both) {
+      throw ShapeError(text("index tensors of shapes ", to_string(common), " and ", to_string(tensor.shape()),
+                            " do not broadcast: sizes must be equal or 1, counted from the last axis"),
+                       site);
+    }
+    common = *both;
+    out.names[out.count] = plan.names[i];
+    out.indices[out.count++] = tensor;
+  }
+  for (std::size_t i = 0; i < out.count; ++i) {
+    if (!(out.indices[i].shape() == common)) out.indices[i] = expand(out.indices[i], common, site);
+  }
+  for (std::size_t i = out.first; i < plan.shape.size(); ++i) {
+    if (!plan.indices[i].is_defined()) push(i);
+  }
+  if (plan.shape.size() - out.count + common.size() > most_axes) throw ShapeError("the result would have more than 8 axes", site);
+  for (std::size_t i = 0; i < out.first; ++i) out.result.push_back(out.shape[i]);
+  for (const std::int64_t size : common) out.result.push_back(size);
+  for (std::size_t i = out.first + out.count; i < out.shape.size(); ++i) out.result.push_back(out.shape[i]);
+  return out;
+}
+
+}  // namespace tutti::detail

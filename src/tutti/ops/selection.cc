@@ -1,0 +1,188 @@
+#include "tutti/ops/selection.h"
+
+#include "tutti/base/error.h"
+#include "tutti/base/text.h"
+#include "tutti/exec/executor.h"
+#include "tutti/exec/indexing_attributes.h"
+#include "tutti/ops/elementwise.h"
+#include "tutti/ops/gather.h"
+#include "tutti/ops/index_plan.h"
+#include "tutti/ops/indexing.h"
+#include "tutti/ops/reading.h"
+#include "tutti/ops/reduction.h"
+
+namespace tutti {
+
+namespace {
+
+void check_size(const Inference& in, std::int64_t size) {
+  if (size < 0) in.reject_shapes(text("the size must not be negative; it is ", size));
+}
+
+void infer_count(Inference& in) {
+  in.expect_inputs(1);
+  in.output(DType::i64, Shape{});
+}
+
+void infer_nonzero(Inference& in) {
+  in.expect_inputs(1);
+  const auto attributes = in.attributes<NonzeroAttributes>();
+  check_size(in, attributes.count);
+  in.output(DType::i64, {attributes.count, static_cast<std::int64_t>(in.shape(0).size())});
+  if (attributes.room == Room::padded) in.output(DType::i64, Shape{});
+}
+
+void infer_masked_select(Inference& in) {
+  in.expect_inputs(3);
+  const auto attributes = in.attributes<MaskedSelectAttributes>();
+  check_size(in, attributes.size);
+  if (in.dtype(1) != DType::boolean) in.reject_dtypes("the mask must be bool");
+  if (in.dtype(2) != in.dtype(0)) in.reject_dtypes("the fill must have the dtype of the tensor");
+  if (!(in.shape(0) == in.shape(1))) in.reject_shapes("the tensor and the mask must have one shape");
+  if (!in.shape(2).empty()) in.reject_shapes("the fill must have one element");
+  in.output(in.dtype(0), {attributes.size});
+  in.output(DType::i64, Shape{});
+}
+
+void infer_repeat(Inference& in) {
+  in.expect_inputs(1);
+  const auto attributes = in.attributes<RepeatAttributes>();
+  check_size(in, attributes.size);
+  if (in.dtype(0) != DType::i32 && in.dtype(0) != DType::i64) in.reject_dtypes("the repeats must be int32 or int64");
+  if (in.shape(0).size() != 1) in.reject_shapes("the repeats must have one axis");
+  in.output(DType::i64, {attributes.size});
+}
+
+const OpRow& count_row = register_op({.name = "CountNonzero", .infer = infer_count});
+const OpRow& nonzero_row = register_op({.name = "NonZero", .infer = infer_nonzero});
+const OpRow& masked_select_row = register_op({.name = "MaskedSelect", .infer = infer_masked_select});
+const OpRow& repeat_row = register_op({.name = "RepeatIndices", .infer = infer_repeat});
+
+NonzeroResult call_nonzero(const Tensor& x, const NonzeroAttributes& attributes, Site site) {
+  OpCall call(nonzero_row, site);
+  call.add(x);
+  call.attributes = Attributes(attributes);
+  execute(call);
+  return {std::move(call.outputs[0]), std::move(call.outputs[1])};
+}
+
+struct MaskedPair {
+  Tensor x;
+  Tensor mask;
+};
+MaskedPair broadcast_mask(const Tensor& x, const Tensor& mask, Site site) {
+  if (mask.dtype(site) != DType::boolean) {
+    throw DTypeError(
+        text("masked_select needs a mask of bools; this one is ", to_string(mask.dtype()), ". Compare with something first"),
+        site);
+  }
+  const std::optional<Shape> common = broadcast(x.shape(site), mask.shape());
+  if (!common) {
+    throw ShapeError(text("masked_select: a mask of shape ", to_string(mask.shape()), " and a tensor of shape ",
+                          to_string(x.shape()), " do not broadcast: sizes must be equal or 1, counted from the last axis"),
+                     site);
+  }
+  return {expand(x, *common, site), expand(mask, *common, site)};
+}
+
+MaskedSelectResult call_masked_select(const MaskedPair& pair, const MaskedSelectAttributes& attributes, const WeakScalar& fill,
+                                      Site site) {
+  OpCall call(masked_select_row, site);
+  call.add(pair.x);
+  call.add(pair.mask);
+  call.add(detail::scalar_input(fill, pair.x.dtype(), site));
+  call.attributes = Attributes(attributes);
+  execute(call);
+  return {std::move(call.outputs[0]), std::move(call.outputs[1])};
+}
+
+// Every element along the axis `times` times, by a view that repeats and a copy of it.
+Tensor repeat_each(const Tensor& x, std::size_t axis, std::int64_t times, Site site) {
+  Shape result = x.shape();
+  result[axis] *= times;
+  if (!element_count(result)) throw ShapeError(text("repeating ", times, " times gives too many elements"), site);
+  const Shape& from = x.shape();
+  Shape before(from.view().first(axis + 1));
+  Shape after(from.view().subspan(axis + 1));
+  if (x.rank() == most_axes) {  // no axis is left for the repeats
+    before = {*element_count(before)};
+    after = {*element_count(after)};
+  }
+  Shape with_axis = before;
+  Shape repeated = before;
+  with_axis.push_back(1);
+  repeated.push_back(times);
+  for (const std::int64_t size : after) {
+    with_axis.push_back(size);
+    repeated.push_back(size);
+  }
+  return reshape(expand(reshape(x, with_axis, site), repeated, site), result, site);
+}
+
+[[noreturn]] void refuse_repeats(const std::string& why, Site site) { throw InvalidArgument("repeat_interleave: " + why, site); }
+
+}  // namespace
+
+Tensor count_nonzero(const Tensor& x, Site site) {
+  OpCall call(count_row, site);
+  call.add(x);
+  execute(call);
+  return std::move(call.outputs[0]);
+}
+
+Tensor nonzero(const Tensor& x, Site site) {
+  const std::int64_t count = detail::read_count(count_nonzero(x, site), site);
+  return call_nonzero(x, {.count = count}, site).positions;
+}
+
+NonzeroResult nonzero(const Tensor& x, const NonzeroOptions& options, Site site) {
+  return call_nonzero(x, {.count = options.size, .fill = options.fill, .room = Room::padded}, site);
+}
+
+Tensor detail::positions_of(const Tensor& mask, std::int64_t count, Site site) {
+  return call_nonzero(mask, {.count = count, .room = Room::given}, site).positions;
+}
+
+Tensor masked_select(const Tensor& x, const Tensor& mask, Site site) {
+  const MaskedPair pair = broadcast_mask(x, mask, site);
+  const std::int64_t count = detail::read_count(count_nonzero(pair.mask, site), site);
+  return call_masked_select(pair, {.size = count}, {.kind = DTypeKind::boolean}, site).values;
+}
+
+MaskedSelectResult masked_select(const Tensor& x, const Tensor& mask, const MaskedSelectOptions& options, Site site) {
+  if (!options.fill.is_number()) throw InvalidArgument("masked_select fills with a number; a tensor was given", site);
+  return call_masked_select(broadcast_mask(x, mask, site), {.size = options.size, .room = Room::padded}, options.fill.number(),
+                            site);
+}
+
+Tensor repeat_interleave(const Tensor& x, const TensorArg& repeats, const RepeatOptions& options, Site site) {
+  const Tensor from = options.axis ? x : reshape(x, {-1}, site);
+  const std::size_t axis = checked_axis(options.axis.value_or(0), from.rank(site), site);
+  const std::int64_t size = from.shape()[axis];
+  if (repeats.is_number()) {
+    const WeakScalar& times = repeats.number();
+    if (times.kind != DTypeKind::integer || times.is_too_large || times.integer < 0)
+      refuse_repeats("the repeats must be whole numbers that are not negative", site);
+    Tensor result = repeat_each(from, axis, times.integer, site);
+    if (options.output_size && *options.output_size != result.shape()[axis])
+      refuse_repeats(text("the output size ", *options.output_size, " was given, the result has ", result.shape()[axis]), site);
+    return result;
+  }
+  Tensor counts = detail::as_indices(repeats.tensor(), site);
+  if (counts.rank() > 1 || (counts.size() != 1 && counts.size() != size)) {
+    refuse_repeats(text("the repeats must be a number or have one element for each of the ", size,
+                        " along the axis; their shape is ", to_string(counts.shape())),
+                   site);
+  }
+  counts = expand(counts, {size}, site);
+  const std::int64_t total =
+      options.output_size ? *options.output_size : detail::read_count(sum(cast(counts, DType::i64, site), site), site);
+  if (total < 0) refuse_repeats(text("the repeats add up to ", total), site);
+  OpCall call(repeat_row, site);
+  call.add(counts);
+  call.attributes = Attributes(RepeatAttributes{total});
+  execute(call);
+  return take(from, call.outputs[0], static_cast<std::int64_t>(axis), site);
+}
+
+}  // namespace tutti
