@@ -31,7 +31,7 @@ Shape image_shape(std::int64_t side) {
 
 Tensor laid_out(const Tensor& x, Layout layout) {
   if (layout == Layout::transposed) return tutti::transpose(x);
-  if (layout == Layout::broadcast) return tutti::expand(tutti::slice(x, 1, {.start = 0, .stop = 1}), x.shape());
+  if (layout == Layout::broadcast) return tutti::broadcast_to(tutti::slice(x, 1, {.start = 0, .stop = 1}), x.shape());
   return x;
 }
 

@@ -112,7 +112,7 @@ Tensor take_along_axis(const Tensor& x, const Tensor& indices, std::int64_t axis
   from = to = *common;
   from[along] = x.shape()[along];
   to[along] = indices.shape()[along];
-  return call_along(expand(x, from, site), expand(checked, to, site), along, site);
+  return call_along(broadcast_to(x, from, site), broadcast_to(checked, to, site), along, site);
 }
 
 Tensor gather(const Tensor& x, std::int64_t axis, const Tensor& indices, Site site) {

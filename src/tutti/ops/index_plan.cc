@@ -180,7 +180,7 @@ ArrangedIndex arrange(const IndexPlan& plan, Site site) {
     out.indices[out.count++] = tensor;
   }
   for (std::size_t i = 0; i < out.count; ++i) {
-    if (!(out.indices[i].shape() == common)) out.indices[i] = expand(out.indices[i], common, site);
+    if (!(out.indices[i].shape() == common)) out.indices[i] = broadcast_to(out.indices[i], common, site);
   }
   for (std::size_t i = out.first; i < plan.shape.size(); ++i) {
     if (!plan.indices[i].is_defined()) push(i);

@@ -86,7 +86,7 @@ Tensor detail::values_for(const Tensor& given, DType dtype, const Shape& places,
                      site);
   }
   const Tensor converted = cast(given, dtype, site);
-  return given.shape() == places || given.rank() == 0 ? converted : expand(converted, places, site);
+  return given.shape() == places || given.rank() == 0 ? converted : broadcast_to(converted, places, site);
 }
 
 Tensor detail::scatter_values(Tensor x, bool is_given_away, const ScatterAttributes& attributes, std::span<const Tensor> indices,

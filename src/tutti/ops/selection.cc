@@ -82,7 +82,7 @@ MaskedPair broadcast_mask(const Tensor& x, const Tensor& mask, Site site) {
                           to_string(x.shape()), " do not broadcast: sizes must be equal or 1, counted from the last axis"),
                      site);
   }
-  return {expand(x, *common, site), expand(mask, *common, site)};
+  return {broadcast_to(x, *common, site), broadcast_to(mask, *common, site)};
 }
 
 MaskedSelectResult call_masked_select(const MaskedPair& pair, const MaskedSelectAttributes& attributes, const WeakScalar& fill,
@@ -116,7 +116,7 @@ Tensor repeat_each(const Tensor& x, std::size_t axis, std::int64_t times, Site s
     with_axis.push_back(size);
     repeated.push_back(size);
   }
-  return reshape(expand(reshape(x, with_axis, site), repeated, site), result, site);
+  return reshape(broadcast_to(reshape(x, with_axis, site), repeated, site), result, site);
 }
 
 [[noreturn]] void refuse_repeats(const std::string& why, Site site) { throw InvalidArgument("repeat_interleave: " + why, site); }
@@ -174,7 +174,7 @@ Tensor repeat_interleave(const Tensor& x, const TensorArg& repeats, const Repeat
                         " along the axis; their shape is ", to_string(counts.shape())),
                    site);
   }
-  counts = expand(counts, {size}, site);
+  counts = broadcast_to(counts, {size}, site);
   const std::int64_t total =
       options.output_size ? *options.output_size : detail::read_count(sum(cast(counts, DType::i64, site), site), site);
   if (total < 0) refuse_repeats(text("the repeats add up to ", total), site);
