@@ -2,7 +2,7 @@
 
 #include "tutti/exec/sort_key.h"
 #include "tutti/exec/sorting_attributes.h"
-#include "tutti/kernels/cpu/lines.h"
+#include "tutti/kernels/cpu/line_ranges.h"
 #include "tutti/kernels/cpu/radix_sort.h"
 #include "tutti/kernels/cpu/registration.h"
 

@@ -1,0 +1,32 @@
+#include "tutti/exec/sort_key.h"
+#include "tutti/kernels/cuda/registration.h"
+#include "tutti/kernels/cuda/sort_plan.h"
+
+namespace tutti::kernels::cuda {
+
+namespace {
+
+Shape shape_of(const Operand& x) {
+  Shape shape;
+  for (std::size_t i = 0; i < x.rank; ++i) shape.push_back(x.axes[i].size);
+  return shape;
+}
+
+}  // namespace
+
+static std::int64_t sort_workspace(const OpCall& /*call*/, const Inference& in) {
+  return SortPlan(in.attributes<SortAttributes>(), in.shape(0), in.dtype(0)).scratch_bytes();
+}
+
+// Also the best k: the first of all when they are sorted.
+static void sort(const KernelCall& call, KernelContext& context) {
+  const Operand& x = call.in(0);
+  const SortPlan plan(call.attributes->as<SortAttributes>(), shape_of(x), x.dtype);
+  if (plan.is_empty()) return;
+  visit_sort_width(x.dtype, [&](auto width) { sort_lines<decltype(width)>(plan, call, queue_of(context)); });
+}
+
+[[maybe_unused]] static const bool is_registered =
+    register_cuda_kernel("Sort", sort, sort_workspace) && register_cuda_kernel("TopKV2", sort, sort_workspace);
+
+}  // namespace tutti::kernels::cuda
