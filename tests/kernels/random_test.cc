@@ -1,5 +1,7 @@
 #include "kernels/operands.h"
+#include "tutti/exec/box_muller.h"
 #include "tutti/exec/philox.h"
+#include "tutti/exec/random_attributes.h"
 
 namespace tutti::testing {
 
@@ -22,10 +24,56 @@ Array draw_into(DType dtype, const Sizes& sizes, Lie lie, const UniformAttribute
   return out;
 }
 
+// Each operation rounded once, by calls that any machine answers alike.
+template <class T>
+struct PlainMath {
+  static T mul(T a, T b) { return a * b; }
+  static T add(T a, T b) { return a + b; }
+  static T div(T a, T b) { return a / b; }
+  static T mul_add(T a, T b, T c) { return std::fma(a, b, c); }
+};
+
+template <class T>
+T plain_normal(const NormalAttributes& draw, std::int64_t i) {
+  const UniformAttributes words{draw.key, draw.counter, 0, 1};
+  const std::int64_t pair = i / 2 * 2;
+  PolarNormal<T> drawn;
+  if constexpr (sizeof(T) == 8) {
+    drawn = BoxMuller<T, PlainMath<T>>::of(bits(words, pair), bits(words, pair + 1));
+  } else {
+    drawn = BoxMuller<T, PlainMath<T>>::of(word(words, pair), word(words, pair + 1));
+  }
+  const T z = std::sqrt(drawn.square) * (i % 2 == 0 ? drawn.cosine : drawn.sine);
+  const T scaled = z * static_cast<T>(draw.stddev);
+  return scaled + static_cast<T>(draw.mean);
+}
+
+// The same bits in every instruction set, with a fused multiply-add or without.
+void check_normals(Parallel& parallel) {
+  const NormalAttributes draw{0x0123456789abcdefULL, 0xfffffffeULL, 0.25, 3};
+  for (const Lie lie : {Lie::dense, Lie::scattered}) {
+    for (const DType dtype : {DType::f16, DType::bf16, DType::f32, DType::f64}) {
+      Random random(1);
+      Array out(dtype, {3, 41, 67}, lie, random);
+      run_kernel(host_kernel("RandomStandardNormal"), parallel, {}, out, draw);
+      for (std::int64_t i = 0; i < out.count(); ++i) {
+        visit_dtype(dtype, [&]<class T>(T) {
+          if constexpr (std::is_same_v<T, double>) {
+            ASSERT_EQ(out.get<T>(i), plain_normal<double>(draw, i)) << i;
+          } else if constexpr (!std::is_integral_v<T>) {
+            ASSERT_EQ(static_cast<float>(out.get<T>(i)), static_cast<float>(T(plain_normal<float>(draw, i)))) << i;
+          }
+        });
+      }
+    }
+  }
+}
+
 }  // namespace
 
 void check_random_numbers() {
   Threads threads(3);
+  check_normals(threads);
   const Sizes sizes{3, 41, 567};
   const UniformAttributes unit{0x0123456789abcdefULL, 0xfffffffeULL, 0, 1};
   for (const Lie lie : {Lie::dense, Lie::scattered}) {

@@ -3,8 +3,8 @@
 #include "tutti/exec/sort_key.h"
 #include "tutti/exec/sorting_attributes.h"
 #include "tutti/kernels/cpu/line_ranges.h"
-#include "tutti/kernels/cpu/ranges.h"
 #include "tutti/kernels/cpu/radix_sort.h"
+#include "tutti/kernels/cpu/ranges.h"
 #include "tutti/kernels/cpu/registration.h"
 
 namespace tutti::kernels {

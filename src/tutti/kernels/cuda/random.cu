@@ -1,5 +1,8 @@
 // Uniform random numbers, bit for bit those of the CPU: its random.cc says which words make which element.
+#include <bit>
+
 #include "tutti/exec/philox.h"
+#include "tutti/exec/random_attributes.h"
 #include "tutti/exec/uniform_bounds.h"
 #include "tutti/kernels/cuda/elementwise.cuh"
 #include "tutti/kernels/cuda/registration.h"
@@ -77,14 +80,54 @@ __global__ void uniform_kernel(T* out, std::int64_t count, bool is_aligned, std:
   }
 }
 
-template <class T, class Draw>
-void draw_all(const UniformAttributes& attributes, const Draw& draw, const KernelCall& call, Queue& queue) {
+template <class T, class Draw, class Attributes>
+void draw_all(const Attributes& attributes, const Draw& draw, const KernelCall& call, Queue& queue) {
   const Operand& out = call.out();
   const std::int64_t count = out.count();
   if (count == 0) return;
   constexpr int width = pack_width<T>;
   launch<uniform_kernel<T, Draw>>(queue, call, grid_for((count + width - 1) / width, 1, queue), out.as<T>(), count,
                                   is_aligned(out, pack_bytes), attributes.key, attributes.counter, draw);
+}
+
+// The dtype's own integers, of either sign.
+template <class Attributes>
+void draw_integers(const Attributes& attributes, const UniformRange& range, const KernelCall& call, Queue& queue) {
+  const auto integer = [&]<class T>(std::type_identity<T>) { draw_all<T>(attributes, DrawInteger<T>{range}, call, queue); };
+  switch (size_of(call.out().dtype)) {
+    case 1: return integer(std::type_identity<std::uint8_t>{});
+    case 2: return integer(std::type_identity<std::uint16_t>{});
+    case 4: return integer(std::type_identity<std::uint32_t>{});
+    default: return integer(std::type_identity<std::uint64_t>{});
+  }
+}
+
+// A word an element, whatever its size: the four of one Philox block a thread. U has the size of the elements.
+template <class U>
+__global__ void bernoulli_kernel(U* out, std::int64_t count, bool is_aligned, BernoulliAttributes draw, U one) {
+  const std::int64_t at = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  if (at * 4 >= count) return;
+  const Philox::Block words = Philox::block(draw.key, draw.counter + static_cast<std::uint64_t>(at));
+  Pack<U, 4> pack;
+#pragma unroll
+  for (int i = 0; i < 4; ++i) pack.lane[i] = words[i] < draw.threshold ? one : U{0};
+  if (is_aligned && (at + 1) * 4 <= count) {
+    reinterpret_cast<Pack<U, 4>*>(out)[at] = pack;
+    return;
+  }
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    if (at * 4 + i < count) out[at * 4 + i] = pack.lane[i];
+  }
+}
+
+template <class U>
+void draw_bernoulli(const KernelCall& call, Queue& queue, U one) {
+  const Operand& out = call.out();
+  const std::int64_t count = out.count();
+  if (count == 0) return;
+  launch<bernoulli_kernel<U>>(queue, call, grid_for((count + 3) / 4, 1, queue), out.as<U>(), count,
+                              is_aligned(out, 4 * sizeof(U)), call.attributes->as<BernoulliAttributes>(), one);
 }
 
 }  // namespace
@@ -95,23 +138,40 @@ static void random_uniform(const KernelCall& call, KernelContext& context) {
   const auto floating = [&]<class Stored, class T>(std::type_identity<Stored>, std::type_identity<T>) {
     draw_all<T>(attributes, DrawFloating<T>{bounds_of<Stored, Working<T>>(attributes)}, call, queue);
   };
-  const auto integer = [&]<class T>(std::type_identity<T>) {
-    draw_all<T>(attributes, DrawInteger<T>{range_of(attributes)}, call, queue);
-  };
   switch (call.out().dtype) {
     case DType::boolean: return draw_all<std::uint8_t>(attributes, DrawBool{}, call, queue);
-    case DType::u8:
-    case DType::i8: return integer(std::type_identity<std::uint8_t>{});
-    case DType::i16: return integer(std::type_identity<std::uint16_t>{});
-    case DType::i32: return integer(std::type_identity<std::uint32_t>{});
-    case DType::i64: return integer(std::type_identity<std::uint64_t>{});
     case DType::f16: return floating(std::type_identity<f16>{}, std::type_identity<__half>{});
     case DType::bf16: return floating(std::type_identity<bf16>{}, std::type_identity<__nv_bfloat16>{});
     case DType::f32: return floating(std::type_identity<float>{}, std::type_identity<float>{});
     case DType::f64: return floating(std::type_identity<double>{}, std::type_identity<double>{});
+    default: return draw_integers(attributes, range_of(attributes), call, queue);
   }
 }
 
-[[maybe_unused]] static const bool is_registered = register_cuda_kernel("RandomUniform", random_uniform);
+static void random_integers(const KernelCall& call, KernelContext& context) {
+  const auto attributes = call.attributes->as<RandomIntegerAttributes>();
+  draw_integers(attributes, {attributes.low, attributes.range}, call, queue_of(context));
+}
+
+static void random_bernoulli(const KernelCall& call, KernelContext& context) {
+  Queue& queue = queue_of(context);
+  switch (call.out().dtype) {
+    case DType::boolean:
+    case DType::u8:
+    case DType::i8: return draw_bernoulli<std::uint8_t>(call, queue, 1);
+    case DType::i16: return draw_bernoulli<std::uint16_t>(call, queue, 1);
+    case DType::f16: return draw_bernoulli(call, queue, f16(1.0F).bits);
+    case DType::bf16: return draw_bernoulli(call, queue, bf16(1.0F).bits);
+    case DType::i32: return draw_bernoulli<std::uint32_t>(call, queue, 1);
+    case DType::f32: return draw_bernoulli(call, queue, std::bit_cast<std::uint32_t>(1.0F));
+    case DType::i64: return draw_bernoulli<std::uint64_t>(call, queue, 1);
+    case DType::f64: return draw_bernoulli(call, queue, std::bit_cast<std::uint64_t>(1.0));
+  }
+}
+
+[[maybe_unused]] static const bool is_registered =
+    register_cuda_kernel("RandomUniform", random_uniform) &&
+    register_cuda_kernel("RandomUniformInt", random_integers, nullptr, integer_dtypes) &&
+    register_cuda_kernel("RandomBernoulli", random_bernoulli);
 
 }  // namespace tutti::kernels::cuda

@@ -1,0 +1,7 @@
+#include "tutti/kernels/cuda/sort_kernels.cuh"
+
+namespace tutti::kernels::cuda {
+
+template void sort_lines<std::uint64_t>(const SortPlan&, const KernelCall&, Queue&);
+
+}  // namespace tutti::kernels::cuda
