@@ -1,142 +1,42 @@
-#include <algorithm>
-#include <cub/block/block_reduce.cuh>
-#include <cub/block/block_scan.cuh>
-#include <limits>
-
 #include "tutti/base/error.h"
-#include "tutti/exec/index_message.h"
-#include "tutti/kernels/cuda/accumulate.cuh"
 #include "tutti/kernels/cuda/device_input.h"
+#include "tutti/kernels/cuda/elementwise.h"
 #include "tutti/kernels/cuda/registration.h"
-#include "tutti/kernels/cuda/launch.h"
-#include "tutti/kernels/cuda/row_axes.cuh"
-#include "tutti/kernels/cuda/trap.cuh"
+#include "tutti/kernels/cuda/truth.cuh"
 
-// The input is cut into ranges, one per block. One pass counts each range, the next adds the counts up (CountNonzero) or
-// finds from them where the rows of each range begin (NonZero).
 namespace tutti::kernels::cuda {
 
 namespace {
 
-using tutti::cuda::Trap;
-
-constexpr int threads = 256;
-constexpr int per_thread = 8;
-constexpr std::int64_t tile = threads * per_thread;
-constexpr std::int64_t least_range = 4 * tile;
-constexpr std::int64_t most_ranges = 1024;
-
-struct Ranges {
-  std::int64_t length;
-  std::int64_t count;
-};
-Ranges ranges_of(std::int64_t elements) {
-  const std::int64_t even = (elements + most_ranges - 1) / most_ranges;
-  const std::int64_t length = std::max(least_range, (even + tile - 1) / tile * tile);
-  return {length, (elements + length - 1) / length};
-}
-
-struct TruthTask {
-  const void* data;
-  unsigned long long bits;  // of an element; none of them set: it is zero
-  std::int64_t elements;
-  std::int64_t range;
-  bool is_dense;
-  RowAxes axes;
-};
-
-// The sign bit of a float is no value: -0 is zero, and every NaN has other bits set.
-unsigned long long value_bits(DType dtype) {
-  const unsigned long long all = std::numeric_limits<unsigned long long>::max() >> (64 - 8 * size_of(dtype));
-  return is_floating(dtype) ? all >> 1U : all;
-}
-
-TruthTask truth_task(const Operand& in, const Ranges& ranges) {
-  TruthTask task{in.data, value_bits(in.dtype), in.count(), ranges.length, false, row_axes(in, 0, in.rank)};
-  task.is_dense = task.axes.is_dense();
-  return task;
-}
-
-template <class U>
-struct Truth {
-  using Part = int;
-  U bits;
-  __device__ __forceinline__ int operator()(U x) const { return (x & bits) != 0 ? 1 : 0; }
-};
-
-template <class U>
-struct ScatteredTruth {
-  using Part = int;
-  using Loaded = U;
-  const U* data;
-  const RowAxes& axes;
-  std::int64_t first;
-  Truth<U> truth;
-  __device__ __forceinline__ U load(std::int64_t i) const { return data[offset_of(axes, first + i)]; }
-  __device__ __forceinline__ int part(U loaded) const { return truth(loaded); }
-};
-
-__device__ __forceinline__ std::int64_t smaller(std::int64_t a, std::int64_t b) { return a < b ? a : b; }
-
-template <class U>
-__global__ void __launch_bounds__(threads) count_ranges(const __grid_constant__ TruthTask task, unsigned long long* counts) {
-  using Count = unsigned long long;
-  using Reduce = cub::BlockReduce<Count, threads>;
-  __shared__ typename Reduce::TempStorage storage;
-  const std::int64_t begin = blockIdx.x * task.range;
-  const std::int64_t n = smaller(task.range, task.elements - begin);
-  const Truth<U> truth{static_cast<U>(task.bits)};
-  const U* data = static_cast<const U*>(task.data);
-  const Count mine = task.is_dense
-                         ? contiguous_sum<Count>(data + begin, n, threadIdx.x, threads, truth)
-                         : strided_sum<Count, 4>(ScatteredTruth<U>{data, task.axes, begin, truth}, threadIdx.x, n, threads);
-  const Count total = Reduce(storage).Sum(mine);
-  if (threadIdx.x == 0) counts[blockIdx.x] = total;
-}
-
-// The sum of counts[0] ... counts[n - 1], for every thread of the block.
-__device__ __forceinline__ unsigned long long sum_of_counts(const unsigned long long* counts, int n) {
-  using Reduce = cub::BlockReduce<unsigned long long, threads>;
-  __shared__ typename Reduce::TempStorage storage;
-  __shared__ unsigned long long result;
-  unsigned long long mine = 0;
-  for (int i = static_cast<int>(threadIdx.x); i < n; i += threads) mine += counts[i];
-  const unsigned long long total = Reduce(storage).Sum(mine);
-  if (threadIdx.x == 0) result = total;
-  __syncthreads();
-  return result;
-}
-
-__global__ void __launch_bounds__(threads) add_counts(const unsigned long long* counts, int n, unsigned long long* total) {
+__global__ void __launch_bounds__(truth_threads) add_counts(const unsigned long long* counts, int n, unsigned long long* total) {
   const unsigned long long found = sum_of_counts(counts, n);
   if (threadIdx.x == 0) *total = found;
 }
 
 struct RowsTask {
   long long* rows;
-  std::int64_t room;  // rows
+  RoomTask room;
   const unsigned long long* counts;
-  Trap* trap;
   int rank;
   std::int64_t size[most_axes];
 };
 
 // A thread takes neighbouring elements, so that rows come out in order.
 template <class U>
-__global__ void __launch_bounds__(threads)
+__global__ void __launch_bounds__(truth_threads)
     write_rows(const __grid_constant__ TruthTask task, const __grid_constant__ RowsTask to) {
-  using Scan = cub::BlockScan<int, threads>;
+  using Scan = cub::BlockScan<int, truth_threads>;
   __shared__ typename Scan::TempStorage storage;
   const Truth<U> truth{static_cast<U>(task.bits)};
   const U* data = static_cast<const U*>(task.data);
   const std::int64_t begin = blockIdx.x * task.range;
   const std::int64_t end = smaller(begin + task.range, task.elements);
   auto base = static_cast<std::int64_t>(sum_of_counts(to.counts, static_cast<int>(blockIdx.x)));
-  for (std::int64_t at = begin; at < end; at += tile) {
-    const std::int64_t first = at + threadIdx.x * per_thread;
+  for (std::int64_t at = begin; at < end; at += truth_tile) {
+    const std::int64_t first = at + threadIdx.x * truths_per_thread;
     unsigned found = 0;
 #pragma unroll
-    for (int i = 0; i < per_thread; ++i) {
+    for (int i = 0; i < truths_per_thread; ++i) {
       const std::int64_t element = first + i;
       if (element >= end) continue;
       const U value = data[task.is_dense ? element : offset_of(task.axes, element)];
@@ -147,7 +47,7 @@ __global__ void __launch_bounds__(threads)
     Scan(storage).ExclusiveSum(__popc(found), before, all);
     std::int64_t row = base + before;
     for (; found != 0; found &= found - 1, ++row) {
-      if (row >= to.room) break;
+      if (row >= to.room.size) break;
       std::int64_t rest = first + __ffs(static_cast<int>(found)) - 1;
       for (int axis = to.rank - 1; axis >= 0; --axis) {
         const std::int64_t above = rest / to.size[axis];
@@ -158,35 +58,35 @@ __global__ void __launch_bounds__(threads)
     base += all;
     __syncthreads();  // the storage is used again
   }
-  if (blockIdx.x + 1 == gridDim.x && threadIdx.x == 0 && base != to.room) note(to.trap, 1, to.room, base);
+  if (blockIdx.x + 1 == gridDim.x && threadIdx.x == 0) judge_room(to.room, base);
 }
 
-template <class Visit>
-void visit_width(DType dtype, Visit&& visit) {
-  switch (size_of(dtype)) {
-    case 1: return visit(std::uint8_t{});
-    case 2: return visit(std::uint16_t{});
-    case 4: return visit(std::uint32_t{});
-    default: return visit(std::uint64_t{});
-  }
+// The rows after those that were found, and their number.
+__global__ void __launch_bounds__(truth_threads)
+    fill_rows(const __grid_constant__ RowsTask to, int ranges, long long fill, unsigned long long* total) {
+  const unsigned long long found = sum_of_counts(to.counts, ranges);
+  if (blockIdx.x == 0 && threadIdx.x == 0) *total = found;
+  const std::int64_t end = to.room.size * to.rank;
+  const std::int64_t step = static_cast<std::int64_t>(gridDim.x) * truth_threads;
+  const std::int64_t first = static_cast<std::int64_t>(found) * to.rank;
+  for (std::int64_t i = first + blockIdx.x * static_cast<std::int64_t>(truth_threads) + threadIdx.x; i < end; i += step)
+    to.rows[i] = fill;
 }
 
-std::int64_t counts_bytes(const Inference& in) {
-  const std::int64_t ranges = ranges_of(element_count(in.shape(0)).value_or(0)).count;
-  return ranges > 1 ? ranges * 8 : 0;
-}
-
-template <class U>
-void launch_count(const Operand& in, const Ranges& ranges, unsigned long long* counts, Queue& queue, const KernelCall& call) {
-  launch<count_ranges<U>>(queue, call, {static_cast<unsigned>(ranges.count), threads}, truth_task(in, ranges), counts);
-}
-
-std::string describe_change(const Trap& trap) { return changed_since_counted(trap.first, trap.second); }
+Ranges ranges_of_input(const Inference& in) { return ranges_of(element_count(in.shape(0)).value_or(0)); }
 
 }  // namespace
 
-static std::int64_t count_nonzero_workspace(const OpCall& /*call*/, const Inference& in) { return counts_bytes(in); }
-static std::int64_t nonzero_workspace(const OpCall& /*call*/, const Inference& in) { return counts_bytes(in); }
+static std::int64_t count_nonzero_workspace(const OpCall& /*call*/, const Inference& in) {
+  const std::int64_t ranges = ranges_of_input(in).count;
+  return ranges > 1 ? ranges * 8 : 0;
+}
+
+static std::int64_t nonzero_workspace(const OpCall& /*call*/, const Inference& in) {
+  const std::int64_t ranges = ranges_of_input(in).count;
+  const bool is_padded = in.outputs() == 2;
+  return ranges > 1 || is_padded ? std::max<std::int64_t>(1, ranges) * 8 : 0;
+}
 
 static void count_nonzero(const KernelCall& call, KernelContext& context) {
   const Operand& in = device_input(call, 0);
@@ -196,35 +96,42 @@ static void count_nonzero(const KernelCall& call, KernelContext& context) {
   if (ranges.count == 0) return check(cudaMemsetAsync(out, 0, 8, queue.stream()), "filling with zeros", call);
   unsigned long long* const counts = ranges.count == 1 ? out : call.scratch().as<unsigned long long>();
   visit_width(in.dtype, [&](auto width) { launch_count<decltype(width)>(in, ranges, counts, queue, call); });
-  if (ranges.count > 1) launch<add_counts>(queue, call, {1, threads}, counts, ranges.count, out);
+  if (ranges.count > 1) launch<add_counts>(queue, call, {1, truth_threads}, counts, ranges.count, out);
 }
 
 static void nonzero(const KernelCall& call, KernelContext& context) {
   const Operand& in = device_input(call, 0);
   const Operand& out = call.out();
+  const auto attributes = call.attributes->as<NonzeroAttributes>();
+  const bool is_padded = attributes.room == Room::padded;
   Queue& queue = queue_of(context);
   const std::int64_t room = out.axes[0].size;
   const Ranges ranges = ranges_of(in.count());
-  if (ranges.count == 0) {
-    if (room != 0) throw KernelFailed(changed_since_counted(room, 0), call.site);
-    return;
+  if (ranges.count == 0 && !is_padded) {
+    if (room == 0) return;
+    throw KernelFailed(attributes.room == Room::given ? mask_does_not_match(room, 0) : changed_since_counted(room, 0), call.site);
   }
   RowsTask to{};
   to.rows = out.as<long long>();
-  to.room = room;
+  to.room = room_task(room, attributes.room, queue);
   to.rank = in.rank;
   for (std::size_t i = 0; i < in.rank; ++i) to.size[i] = in.axes[i].size;
-  to.trap = queue.arm_trap(describe_change);
-  auto* const counts = ranges.count == 1 ? nullptr : call.scratch().as<unsigned long long>();  // one range starts at row 0
+  auto* const counts = ranges.count > 1 || is_padded ? call.scratch().as<unsigned long long>() : nullptr;  // one range: row 0
   to.counts = counts;
-  visit_width(in.dtype, [&](auto width) {
-    using U = decltype(width);
-    if (counts != nullptr) launch_count<U>(in, ranges, counts, queue, call);
-    launch<write_rows<U>>(queue, call, {static_cast<unsigned>(ranges.count), threads}, truth_task(in, ranges), to);
-  });
+  if (ranges.count > 0) {
+    visit_width(in.dtype, [&](auto width) {
+      using U = decltype(width);
+      if (counts != nullptr) launch_count<U>(in, ranges, counts, queue, call);
+      launch<write_rows<U>>(queue, call, {static_cast<unsigned>(ranges.count), truth_threads}, truth_task(in, ranges), to);
+    });
+  }
+  if (!is_padded) return;
+  const std::int64_t blocks = std::clamp<std::int64_t>(room * in.rank / (8 * truth_threads), 1, 1024);
+  launch<fill_rows>(queue, call, {static_cast<unsigned>(blocks), truth_threads}, to, static_cast<int>(ranges.count),
+                    static_cast<long long>(attributes.fill), call.out(1).as<unsigned long long>());
 }
 
 [[maybe_unused]] static const bool is_registered = register_cuda_kernel("CountNonzero", count_nonzero, count_nonzero_workspace) &&
-    register_cuda_kernel("NonZero", nonzero, nonzero_workspace);
+                                                   register_cuda_kernel("NonZero", nonzero, nonzero_workspace);
 
 }  // namespace tutti::kernels::cuda

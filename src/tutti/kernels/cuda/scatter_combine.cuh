@@ -1,0 +1,48 @@
+// What becomes of an element and a value that meets it.
+#pragma once
+
+#include "tutti/kernels/cuda/index_task.cuh"
+#include "tutti/kernels/cuda/math.cuh"
+#include "tutti/kernels/cuda/scatter_task.h"
+
+namespace tutti::kernels::cuda {
+
+// NaN wins, and -0 is less than 0: the order of the arguments does not matter.
+template <bool wants_least, class W>
+__device__ __forceinline__ W extreme(W a, W b) {
+  if constexpr (std::is_floating_point_v<W>) {
+    if (isnan(a) || isnan(b)) return isnan(a) ? a : b;
+    if (a == b) return (signbit(a) != 0) == wants_least ? a : b;
+  }
+  return (a < b) == wants_least ? a : b;
+}
+
+// Integers that may overflow are unsigned.
+template <ScatterMode mode, class W>
+__device__ __forceinline__ W combined(W a, W b) {
+  if constexpr (mode == ScatterMode::add) {
+    return ScalarMath<W>{}.add(a, b);
+  } else if constexpr (mode == ScatterMode::multiply) {
+    return ScalarMath<W>{}.mul(a, b);
+  } else if constexpr (mode == ScatterMode::minimum) {
+    return extreme<true>(a, b);
+  } else {
+    return extreme<false>(a, b);
+  }
+}
+
+template <class T>
+__device__ __forceinline__ T value_at(const ScatterTask& task, std::int64_t offset) {
+  if (task.values != nullptr) return static_cast<const T*>(task.values)[offset];
+  T value{};
+  memcpy(&value, &task.value, sizeof(T) < sizeof(task.value) ? sizeof(T) : sizeof(task.value));
+  return value;
+}
+
+// Element i of slots or positions that were stored as the plan says.
+__device__ __forceinline__ std::int64_t number_at(const void* numbers, std::int64_t i, bool is_wide) {
+  return is_wide ? static_cast<const std::int64_t*>(numbers)[i]
+                 : static_cast<std::int64_t>(static_cast<const unsigned*>(numbers)[i]);
+}
+
+}  // namespace tutti::kernels::cuda

@@ -1,0 +1,142 @@
+// Elements of any dtype and strides as true or false. The input is cut into ranges, one per block: one pass counts each range,
+// and from the counts a later one finds where the results of each range begin.
+#pragma once
+
+#include <algorithm>
+#include <cub/block/block_reduce.cuh>
+#include <cub/block/block_scan.cuh>
+#include <limits>
+
+#include "tutti/exec/index_message.h"
+#include "tutti/exec/indexing_attributes.h"
+#include "tutti/kernels/cuda/accumulate.cuh"
+#include "tutti/kernels/cuda/launch.h"
+#include "tutti/kernels/cuda/row_axes.cuh"
+#include "tutti/kernels/cuda/trap.cuh"
+
+namespace tutti::kernels::cuda {
+
+inline constexpr int truth_threads = 256;
+inline constexpr int truths_per_thread = 8;
+inline constexpr std::int64_t truth_tile = truth_threads * truths_per_thread;
+inline constexpr std::int64_t least_range = 4 * truth_tile;
+inline constexpr std::int64_t most_ranges = 1024;
+
+struct Ranges {
+  std::int64_t length;
+  std::int64_t count;
+};
+inline Ranges ranges_of(std::int64_t elements) {
+  const std::int64_t even = (elements + most_ranges - 1) / most_ranges;
+  const std::int64_t length = std::max(least_range, (even + truth_tile - 1) / truth_tile * truth_tile);
+  return {length, (elements + length - 1) / length};
+}
+
+struct TruthTask {
+  const void* data;
+  unsigned long long bits;  // of an element; none of them set: it is zero
+  std::int64_t elements;
+  std::int64_t range;
+  bool is_dense;
+  RowAxes axes;
+};
+
+// The sign bit of a float is no value: -0 is zero, and every NaN has other bits set.
+inline unsigned long long value_bits(DType dtype) {
+  const unsigned long long all = std::numeric_limits<unsigned long long>::max() >> (64 - 8 * size_of(dtype));
+  return is_floating(dtype) ? all >> 1U : all;
+}
+
+inline TruthTask truth_task(const Operand& in, const Ranges& ranges) {
+  TruthTask task{in.data, value_bits(in.dtype), in.count(), ranges.length, false, row_axes(in, 0, in.rank)};
+  task.is_dense = task.axes.is_dense();
+  return task;
+}
+
+template <class U>
+struct Truth {
+  using Part = int;
+  U bits;
+  __device__ __forceinline__ int operator()(U x) const { return (x & bits) != 0 ? 1 : 0; }
+};
+
+template <class U>
+struct ScatteredTruth {
+  using Part = int;
+  using Loaded = U;
+  const U* data;
+  const RowAxes& axes;
+  std::int64_t first;
+  Truth<U> truth;
+  __device__ __forceinline__ U load(std::int64_t i) const { return data[offset_of(axes, first + i)]; }
+  __device__ __forceinline__ int part(U loaded) const { return truth(loaded); }
+};
+
+__device__ __forceinline__ std::int64_t smaller(std::int64_t a, std::int64_t b) { return a < b ? a : b; }
+
+template <class U>
+__global__ void __launch_bounds__(truth_threads)
+    count_ranges(const __grid_constant__ TruthTask task, unsigned long long* counts) {
+  using Count = unsigned long long;
+  using Reduce = cub::BlockReduce<Count, truth_threads>;
+  __shared__ typename Reduce::TempStorage storage;
+  const std::int64_t begin = blockIdx.x * task.range;
+  const std::int64_t n = smaller(task.range, task.elements - begin);
+  const Truth<U> truth{static_cast<U>(task.bits)};
+  const U* data = static_cast<const U*>(task.data);
+  const Count mine = task.is_dense
+                         ? contiguous_sum<Count>(data + begin, n, threadIdx.x, truth_threads, truth)
+                         : strided_sum<Count, 4>(ScatteredTruth<U>{data, task.axes, begin, truth}, threadIdx.x, n, truth_threads);
+  const Count total = Reduce(storage).Sum(mine);
+  if (threadIdx.x == 0) counts[blockIdx.x] = total;
+}
+
+// The sum of counts[0] ... counts[n - 1], for every thread of the block.
+__device__ __forceinline__ unsigned long long sum_of_counts(const unsigned long long* counts, int n) {
+  using Reduce = cub::BlockReduce<unsigned long long, truth_threads>;
+  __shared__ typename Reduce::TempStorage storage;
+  __shared__ unsigned long long result;
+  __syncthreads();  // both may be in use still
+  unsigned long long mine = 0;
+  for (int i = static_cast<int>(threadIdx.x); i < n; i += truth_threads) mine += counts[i];
+  const unsigned long long total = Reduce(storage).Sum(mine);
+  if (threadIdx.x == 0) result = total;
+  __syncthreads();
+  return result;
+}
+
+template <class Visit>
+void visit_width(DType dtype, Visit&& visit) {
+  switch (size_of(dtype)) {
+    case 1: return visit(std::uint8_t{});
+    case 2: return visit(std::uint16_t{});
+    case 4: return visit(std::uint32_t{});
+    default: return visit(std::uint64_t{});
+  }
+}
+
+template <class U>
+void launch_count(const Operand& in, const Ranges& ranges, unsigned long long* counts, Queue& queue, const KernelCall& call) {
+  launch<count_ranges<U>>(queue, call, {static_cast<unsigned>(ranges.count), truth_threads}, truth_task(in, ranges), counts);
+}
+
+// How room that must be filled exactly is judged: the trap's code says which message fits. Null where it need not be.
+inline std::string describe_room(const tutti::cuda::Trap& trap) {
+  return trap.code == static_cast<unsigned>(Room::given) + 1 ? mask_does_not_match(trap.first, trap.second)
+                                                             : changed_since_counted(trap.first, trap.second);
+}
+
+struct RoomTask {
+  std::int64_t size;  // rows
+  tutti::cuda::Trap* trap;
+  unsigned code;
+};
+inline RoomTask room_task(std::int64_t size, Room room, Queue& queue) {
+  return {size, room == Room::padded ? nullptr : queue.arm_trap(describe_room), static_cast<unsigned>(room) + 1};
+}
+// By one thread, which knows how many were found.
+__device__ __forceinline__ void judge_room(const RoomTask& room, std::int64_t found) {
+  if (room.trap != nullptr && found != room.size) note(room.trap, room.code, room.size, found);
+}
+
+}  // namespace tutti::kernels::cuda
