@@ -78,7 +78,10 @@ void cholesky_of(const KernelCall& call, Parallel& parallel) {
         std::copy(x + i * n + first, x + i * n + last, out + i * n + first);
         std::fill(out + i * n + last, out + (i + 1) * n, T{0});
       }
-      const Int order = lapack::cholesky(out, static_cast<Int>(n), !upper);
+      Int order = lapack::cholesky(out, static_cast<Int>(n), !upper);
+      for (std::int64_t i = 0; order == 0 && i < n; ++i) {  // NaN is not positive, but not all of LAPACK's loops say so
+        if (std::isnan(out[i * (n + 1)])) order = static_cast<Int>(i + 1);
+      }
       if (order != 0) throw KernelFailed(not_positive_definite(at, order), call.site);
     }
   });

@@ -1,0 +1,108 @@
+#include <algorithm>
+
+#include "tutti/exec/manipulation_attributes.h"
+#include "tutti/kernels/cuda/device_input.h"
+#include "tutti/kernels/cuda/elementwise.cuh"
+#include "tutti/kernels/cuda/registration.h"
+#include "tutti/kernels/cuda/row_axes.cuh"
+
+namespace tutti::kernels::cuda {
+
+namespace {
+
+// Columns and counts are in packs; low and high in elements.
+template <class Index>
+struct BandTask {
+  const void* x;
+  void* out;
+  Index count;
+  Divisor<Index> columns;
+  Divisor<Index> rows;
+  std::int64_t low;
+  std::int64_t high;
+  Lie lie;
+  RowAxes axes;  // of x, where it lies neither dense nor in one element
+};
+
+// A thread has packs a block's width apart. What is outside the band is not read.
+template <class U, int width, class Index>
+__global__ void band_kernel(const __grid_constant__ BandTask<Index> task) {
+  using Packed = Pack<U, width>;
+  constexpr int per_thread = 4;
+  const std::uint64_t start = static_cast<std::uint64_t>(blockIdx.x) * blockDim.x * per_thread + threadIdx.x;
+#pragma unroll
+  for (int u = 0; u < per_thread; ++u) {
+    const std::uint64_t wide = start + static_cast<std::uint64_t>(u) * blockDim.x;
+    if (wide >= task.count) return;
+    const auto at = static_cast<Index>(wide);
+    const Index line = task.columns.quotient(at);
+    const auto column = static_cast<std::int64_t>(at - line * task.columns.divisor()) * width;
+    const auto row = static_cast<std::int64_t>(line - task.rows.quotient(line) * task.rows.divisor());
+    const std::int64_t above = column - row;  // of the pack's first element
+    Packed pack = repeat<U, width>(U{0});
+    if (above + width > task.low && above <= task.high) {
+      if (task.lie == Lie::dense) {
+        pack = static_cast<const Packed*>(task.x)[at];
+      } else {
+        const std::int64_t place = task.lie == Lie::single ? 0 : offset_of(task.axes, static_cast<std::int64_t>(at));
+        pack = repeat<U, width>(static_cast<const U*>(task.x)[place]);
+      }
+#pragma unroll
+      for (int i = 0; i < width; ++i) {
+        if (above + i < task.low || above + i > task.high) pack.lane[i] = U{0};
+      }
+    }
+    static_cast<Packed*>(task.out)[at] = pack;
+  }
+}
+
+template <class U, int width, class Index>
+void launch_band(const Operand& x, const KernelCall& call, Queue& queue) {
+  const Operand& out = call.out();
+  const auto band = call.attributes->as<BandAttributes>();
+  const std::int64_t rows = out.axes[out.rank - 2U].size;
+  const std::int64_t columns = out.axes[out.rank - 1U].size;
+  BandTask<Index> task{};
+  task.x = x.data;
+  task.out = out.data;
+  task.count = static_cast<Index>(out.count() / width);
+  task.columns = Divisor<Index>(columns / width);
+  task.rows = Divisor<Index>(rows);
+  task.low = std::clamp(band.low, -rows, columns);
+  task.high = std::clamp(band.high, -rows, columns);
+  task.lie = lie_of(x);
+  if (task.lie == Lie::strided) task.axes = row_axes(x, 0, x.rank);
+  launch<band_kernel<U, width, Index>>(queue, call, grid_for(out.count() / width, 4, queue), task);
+}
+
+template <class U>
+void band_of(const Operand& x, const KernelCall& call, Queue& queue) {
+  constexpr int width = pack_width<U>;
+  const Operand& out = call.out();
+  const Lie lie = lie_of(x);
+  const bool is_small = out.count() <= std::numeric_limits<std::int32_t>::max();
+  const bool has_packs = out.axes[out.rank - 1U].size % width == 0 && is_aligned(out, pack_bytes) &&
+                         (lie == Lie::single || (lie == Lie::dense && is_aligned(x, pack_bytes)));
+  if (has_packs) {
+    return is_small ? launch_band<U, width, std::uint32_t>(x, call, queue) : launch_band<U, width, std::uint64_t>(x, call, queue);
+  }
+  return is_small ? launch_band<U, 1, std::uint32_t>(x, call, queue) : launch_band<U, 1, std::uint64_t>(x, call, queue);
+}
+
+}  // namespace
+
+static void matrix_band_part(const KernelCall& call, KernelContext& context) {
+  const Operand& x = device_input(call, 0);
+  if (call.out().count() == 0) return;
+  Queue& queue = queue_of(context);
+  switch (size_of(x.dtype)) {
+    case 1: return band_of<std::uint8_t>(x, call, queue);
+    case 2: return band_of<std::uint16_t>(x, call, queue);
+    case 4: return band_of<std::uint32_t>(x, call, queue);
+    default: return band_of<std::uint64_t>(x, call, queue);
+  }
+}
+
+[[maybe_unused]] static const bool is_registered = register_cuda_kernel("MatrixBandPart", matrix_band_part);
+
+}  // namespace tutti::kernels::cuda

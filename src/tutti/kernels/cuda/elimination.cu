@@ -1,0 +1,227 @@
+// What elimination with row exchanges solves: systems, inverses, determinants. One block a matrix.
+#include "tutti/exec/linear_algebra_attributes.h"
+#include "tutti/kernels/cuda/block_matrix.cuh"
+#include "tutti/kernels/cuda/device_input.h"
+#include "tutti/kernels/cuda/registration.h"
+#include "tutti/kernels/cuda/trap.cuh"
+
+namespace tutti::kernels::cuda {
+
+namespace {
+
+using tutti::cuda::Trap;
+
+struct Eliminated {
+  bool is_singular = false;
+  bool is_odd = false;  // an odd number of rows was exchanged
+};
+
+// `a`, n x n by rows, becomes its LU; row k was exchanged with row pivots[k] before step k. All threads of the block take part,
+// and what they wrote before must be there.
+template <class T>
+__device__ Eliminated eliminate(T* a, int n, int* pivots) {
+  Eliminated out;
+  const Deal deal(n);
+  const int thread = static_cast<int>(threadIdx.x);
+  const int threads = static_cast<int>(blockDim.x);
+  for (int k = 0; k < n; ++k) {
+    Largest<T> mine{T{-1}, n};
+    for (int i = k + thread; i < n; i += threads) {
+      const T size = fabs(a[static_cast<std::int64_t>(i) * n + k]);
+      if (size > mine.key) mine = {size, i};
+    }
+    const Largest<T> found = block_largest(mine);
+    const int pivot = found.at < n ? found.at : k;  // nothing compares in a column of NaN
+    T* row = a + static_cast<std::int64_t>(k) * n;
+    T* other = a + static_cast<std::int64_t>(pivot) * n;
+    const T divisor = other[k];
+    __syncthreads();  // all have read it before it moves
+    if (thread == 0) pivots[k] = pivot;
+    if (pivot != k) {
+      out.is_odd = !out.is_odd;
+      for (int j = thread; j < n; j += threads) {
+        const T held = row[j];
+        row[j] = other[j];
+        other[j] = held;
+      }
+      __syncthreads();
+    }
+    if (divisor == T{0}) {
+      out.is_singular = true;
+      continue;
+    }
+    for (int i = k + 1 + thread; i < n; i += threads) a[static_cast<std::int64_t>(i) * n + k] /= divisor;
+    __syncthreads();
+    for (int i = k + 1 + deal.row; i < n; i += deal.down) {
+      T* to = a + static_cast<std::int64_t>(i) * n;
+      const T factor = to[k];
+      for (int j = k + 1 + deal.column; j < n; j += deal.across) to[j] -= factor * row[j];
+    }
+    __syncthreads();
+  }
+  return out;
+}
+
+// x, n x columns by rows, becomes the solution for the right-hand side it holds.
+template <class T>
+__device__ void substitute(const T* a, int n, const int* pivots, T* x, int columns) {
+  const int thread = static_cast<int>(threadIdx.x);
+  const int threads = static_cast<int>(blockDim.x);
+  const Deal deal(columns);
+  const auto line = [&](int i) { return x + static_cast<std::int64_t>(i) * columns; };
+  for (int j = thread; j < columns; j += threads) {  // each thread exchanges the rows of its own columns
+    for (int k = 0; k < n; ++k) {
+      const int pivot = pivots[k];
+      if (pivot == k) continue;
+      const T held = line(k)[j];
+      line(k)[j] = line(pivot)[j];
+      line(pivot)[j] = held;
+    }
+  }
+  __syncthreads();
+  const auto take_off = [&](int k, int first, int last) {  // row k from those
+    for (int i = first + deal.row; i < last; i += deal.down) {
+      const T factor = a[static_cast<std::int64_t>(i) * n + k];
+      for (int j = deal.column; j < columns; j += deal.across) line(i)[j] -= factor * line(k)[j];
+    }
+    __syncthreads();
+  };
+  for (int k = 0; k < n; ++k) take_off(k, k + 1, n);
+  for (int k = n; k-- > 0;) {
+    const T divisor = a[static_cast<std::int64_t>(k) * n + k];
+    for (int j = thread; j < columns; j += threads) line(k)[j] /= divisor;
+    __syncthreads();
+    take_off(k, 0, k);
+  }
+}
+
+extern __shared__ __align__(16) std::byte shared_room[];
+
+// b is null for the inverse: the right-hand side is then the identity.
+template <class T>
+__global__ void __launch_bounds__(most_block_threads)
+    solve_kernel(const T* a, const T* b, T* x, std::int64_t count, int n, int columns, Room room, Trap* trap) {
+  const std::int64_t size = static_cast<std::int64_t>(n) * n;
+  const std::int64_t side = static_cast<std::int64_t>(n) * columns;
+  for (std::int64_t at = blockIdx.x; at < count; at += gridDim.x) {
+    T* work = reinterpret_cast<T*>(room.at(at, shared_room));
+    int* pivots = reinterpret_cast<int*>(work + size);
+    __syncthreads();  // the matrix before this one is done with
+    block_copy(work, a + at * size, size);
+    T* to = x + at * side;
+    if (b != nullptr) {
+      block_copy(to, b + at * side, side);
+    } else {
+      for (int i = 0; i < n; ++i) {
+        for (int j = static_cast<int>(threadIdx.x); j < n; j += static_cast<int>(blockDim.x))
+          to[static_cast<std::int64_t>(i) * n + j] = i == j ? T{1} : T{0};
+      }
+    }
+    __syncthreads();
+    if (eliminate(work, n, pivots).is_singular) {
+      if (threadIdx.x == 0) note(trap, 1, at, 0);
+      continue;
+    }
+    substitute(work, n, pivots, to, columns);
+  }
+}
+
+// `sign` and `logarithm`, or `product`, one for each matrix.
+template <class T>
+__global__ void __launch_bounds__(most_block_threads)
+    determinant_kernel(const T* a, T* product, T* sign, T* logarithm, std::int64_t count, int n, Room room) {
+  const std::int64_t size = static_cast<std::int64_t>(n) * n;
+  for (std::int64_t at = blockIdx.x; at < count; at += gridDim.x) {
+    T* work = reinterpret_cast<T*>(room.at(at, shared_room));
+    __syncthreads();
+    block_copy(work, a + at * size, size);
+    __syncthreads();
+    const Eliminated found = eliminate(work, n, reinterpret_cast<int*>(work + size));
+    if (threadIdx.x != 0) continue;
+    T all = found.is_odd ? T{-1} : T{1};
+    T side = all;
+    T logs = T{0};
+    for (int k = 0; k < n; ++k) {
+      const T pivot = work[static_cast<std::int64_t>(k) * n + k];
+      all *= pivot;
+      side = pivot == T{0} ? T{0} : pivot < T{0} ? -side : side;
+      logs += log(fabs(pivot));
+    }
+    if (product != nullptr) {
+      product[at] = all;
+    } else {
+      sign[at] = isnan(logs) ? logs : side;
+      logarithm[at] = logs;
+    }
+  }
+}
+
+std::int64_t room_bytes(const Batch2D& a, std::int64_t element) {
+  return static_cast<std::int64_t>(a.rows) * a.rows * element + static_cast<std::int64_t>(a.rows) * 4;
+}
+
+std::string describe_singular(const Trap& trap) { return singular_matrix(trap.first); }
+
+template <class T>
+void solve_with(const KernelCall& call, Queue& queue, const Batch2D& a, const T* b, int columns) {
+  const Room room = Room::of(call, room_bytes(a, sizeof(T)));
+  launch<solve_kernel<T>>(queue, call, grid_of(a.count, a.rows, room.shared_bytes()), call.in(0).as<T>(), b, call.out().as<T>(),
+                          a.count, a.rows, columns, room, queue.arm_trap(describe_singular));
+}
+
+template <class T>
+void determinant_with(const KernelCall& call, Queue& queue, const Batch2D& a) {
+  const Room room = Room::of(call, room_bytes(a, sizeof(T)));
+  const bool in_logs = call.outputs == 2;
+  launch<determinant_kernel<T>>(queue, call, grid_of(a.count, a.rows, room.shared_bytes()), call.in(0).as<T>(),
+                                in_logs ? nullptr : call.out().as<T>(), in_logs ? call.out(0).as<T>() : nullptr,
+                                in_logs ? call.out(1).as<T>() : nullptr, a.count, a.rows, room);
+}
+
+}  // namespace
+
+static std::int64_t elimination_workspace(const OpCall& /*call*/, const Inference& in) {
+  const Batch2D a = matrices_of(in.shape(0));
+  return Room::scratch_bytes(room_bytes(a, static_cast<std::int64_t>(size_of(in.dtype(0)))), a.count);
+}
+
+static void matrix_solve(const KernelCall& call, KernelContext& context) {
+  const Batch2D a = matrices_of(device_input(call, 0), call);
+  const Operand& b = device_input(call, 1);
+  const int columns = matrices_of(b, call).columns;
+  if (a.count == 0 || a.rows == 0) return;
+  if (b.dtype == DType::f32) {
+    solve_with(call, queue_of(context), a, b.as<float>(), columns);
+  } else {
+    solve_with(call, queue_of(context), a, b.as<double>(), columns);
+  }
+}
+
+static void matrix_inverse(const KernelCall& call, KernelContext& context) {
+  const Batch2D a = matrices_of(device_input(call, 0), call);
+  if (a.count == 0 || a.rows == 0) return;
+  if (call.in(0).dtype == DType::f32) {
+    solve_with<float>(call, queue_of(context), a, nullptr, a.columns);
+  } else {
+    solve_with<double>(call, queue_of(context), a, nullptr, a.columns);
+  }
+}
+
+// A matrix without elements has determinant 1: the kernel runs for it, too.
+static void determinant(const KernelCall& call, KernelContext& context) {
+  const Batch2D a = matrices_of(device_input(call, 0), call);
+  if (a.count == 0) return;
+  if (call.in(0).dtype == DType::f32) {
+    determinant_with<float>(call, queue_of(context), a);
+  } else {
+    determinant_with<double>(call, queue_of(context), a);
+  }
+}
+
+[[maybe_unused]] static const bool is_registered =
+    register_cuda_kernel("MatrixSolve", matrix_solve, elimination_workspace, wide_floats) &&
+    register_cuda_kernel("MatrixInverse", matrix_inverse, elimination_workspace, wide_floats) &&
+    register_cuda_kernel("MatrixDeterminant", determinant, elimination_workspace, wide_floats) &&
+    register_cuda_kernel("LogMatrixDeterminant", determinant, elimination_workspace, wide_floats);
+
+}  // namespace tutti::kernels::cuda
