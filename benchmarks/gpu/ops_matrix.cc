@@ -66,7 +66,7 @@ std::string difference(const Cell& cell, const Given& given, const tt::Tensor& r
   const double relative = is_exact ? 0 : tt::half_dtypes.contains(result.dtype()) ? 0x1p-6 : 1e-4;
   for (std::size_t i = 0; i < a.size(); ++i) {
     const bool is_close = a[i] == b[i] || (std::isnan(a[i]) && std::isnan(b[i])) ||
-                          std::abs(a[i] - b[i]) <= relative * (std::abs(b[i]) + 0.1 * std::sqrt(terms));
+                          std::abs(a[i] - b[i]) <= relative * (std::abs(b[i]) + std::sqrt(terms));
     if (!is_close)
       return "element " + std::to_string(i) + " is " + std::to_string(a[i]) + ", " + std::to_string(b[i]) + " on the CPU";
   }
