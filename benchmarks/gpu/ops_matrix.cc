@@ -66,7 +66,7 @@ std::string difference(const Cell& cell, const Given& given, const tt::Tensor& r
   const double relative = is_exact ? 0 : tt::half_dtypes.contains(result.dtype()) ? 0x1p-6 : 1e-4;
   for (std::size_t i = 0; i < a.size(); ++i) {
     const bool is_close = a[i] == b[i] || (std::isnan(a[i]) && std::isnan(b[i])) ||
-                          std::abs(a[i] - b[i]) <= relative * (std::abs(b[i]) + 0.1 * std::sqrt(terms));
+                          std::abs(a[i] - b[i]) <= relative * (std::abs(b[i]) + std::sqrt(terms));
     if (!is_close)
       return "element " + std::to_string(i) + " is " + std::to_string(a[i]) + ", " + std::to_string(b[i]) + " on the CPU";
   }
@@ -129,7 +129,15 @@ int main(int argc, char** argv) {
                              matrix::to_string(cell.layout) + ", " + std::to_string(cell.side) + " squared";
     try {
       const Given given = store.operands(cell);
+      tt::synchronize();
+      const auto called = gpu::Clock::now();
       const tt::Tensor result = cell.entry->ours(given.x, given.y, given.z);
+      result.sync();
+      const double first = gpu::microseconds_since(called) / 1e6;
+      if (first > 0.5) {  // the CPU runs it, for want of a kernel
+        refused.push_back(name + ": not timed, the first call took " + std::to_string(first) + " s");
+        continue;
+      }
       const std::string fault = cell.side > 1024 ? "" : difference(cell, given, result);
       if (!fault.empty()) {
         std::fprintf(stderr, "%s: %s\n", name.c_str(), fault.c_str());
