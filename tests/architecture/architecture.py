@@ -43,6 +43,8 @@ MAY_BLOCK = {
 # Headers without #pragma once: why they are included more than once.
 INCLUDED_AGAIN = {
     "src/tutti/exec/scalar_functions.h": "compiled once per instruction set, inside the backend's namespace",
+    "src/tutti/kernels/cpu/combinations.h": "compiled once per instruction set",
+    "src/tutti/kernels/cpu/reduction_loops.h": "compiled once per instruction set",
     "src/tutti/kernels/cpu/row_loops.h": "compiled once per instruction set",
     "src/tutti/kernels/cpu/vector_math.h": "compiled once per instruction set",
 }
