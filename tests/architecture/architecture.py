@@ -48,6 +48,8 @@ INCLUDED_AGAIN = {
     "src/tutti/exec/scalar_division.h": "a part of scalar_functions.h",
     "src/tutti/exec/scalar_exponential.h": "a part of scalar_functions.h",
     "src/tutti/exec/scalar_activation.h": "a part of scalar_functions.h",
+    "src/tutti/kernels/cpu/combinations.h": "compiled once per instruction set",
+    "src/tutti/kernels/cpu/reduction_loops.h": "compiled once per instruction set",
     "src/tutti/kernels/cpu/row_loops.h": "compiled once per instruction set",
     "src/tutti/kernels/cpu/vector_angles.h": "compiled once per instruction set",
     "src/tutti/kernels/cpu/vector_basics.h": "compiled once per instruction set",

@@ -12,6 +12,7 @@ TEST_P(InstructionSet, GivesTheSameResultsAsThePlainLoops) {
   for (std::uint64_t seed = 1000; seed < 1015 && !HasFailure(); ++seed) {
     check_elementwise(seed);
     check_sums(seed);
+    check_reductions(seed);
     check_products(seed);
     check_indexing(seed);
     check_comparisons(seed);

@@ -233,6 +233,7 @@ long double ulps(T result, long double exact) {
 void check_elementwise(std::uint64_t seed);
 void check_casts(std::uint64_t seed);
 void check_sums(std::uint64_t seed);
+void check_reductions(std::uint64_t seed);
 void check_products(std::uint64_t seed);
 void check_indexing(std::uint64_t seed);
 void check_exp_sweep();

@@ -1,25 +1,39 @@
-#include "tutti/kernels/cuda/sum_kernels.cuh"
+#include "tutti/kernels/cuda/reduction_kernels.cuh"
+#include "tutti/kernels/cuda/reductions.h"
 
 namespace tutti::kernels::cuda {
 
 namespace {
 
-// A stored bool, whatever its bits.
-struct StoredBool {
-  std::uint8_t byte;
-  __device__ __forceinline__ explicit operator int() const { return byte != 0 ? 1 : 0; }
+// Unsigned: integers wrap.
+struct TotalOfIntegers {
+  using Total = unsigned long long;
+  using Out = long long;
+  __device__ __forceinline__ Total none() const { return 0; }
+  __device__ __forceinline__ Total merge(Total a, Total b) const { return a + b; }
+  __device__ __forceinline__ Out finish(Total total) const { return static_cast<Out>(total); }
+};
+template <class T>
+struct SumOfIntegers : TotalOfIntegers {
+  using Ending = TotalOfIntegers;
+  using Element = T;
+  using Part = std::conditional_t<(sizeof(T) < 4), int, unsigned long long>;
+  __device__ __forceinline__ Part part(T x) const { return static_cast<Part>(x); }
+  __device__ __forceinline__ Part no_part() const { return 0; }
+  __device__ __forceinline__ Part combine(Part a, Part b) const { return a + b; }
+  __device__ __forceinline__ Total total_of(Part part) const { return static_cast<Total>(part); }
 };
 
 }  // namespace
 
-void sum_integers(const SumPlan& plan, DType dtype, Queue& queue, const KernelCall& call) {
+void sum_integers(const ReductionPlan& plan, DType dtype, Queue& queue, const KernelCall& call) {
   switch (dtype) {
-    case DType::boolean: return run_sum<StoredBool, std::int64_t>(plan, queue, call);
-    case DType::u8: return run_sum<std::uint8_t, std::int64_t>(plan, queue, call);
-    case DType::i8: return run_sum<std::int8_t, std::int64_t>(plan, queue, call);
-    case DType::i16: return run_sum<std::int16_t, std::int64_t>(plan, queue, call);
-    case DType::i32: return run_sum<std::int32_t, std::int64_t>(plan, queue, call);
-    default: return run_sum<std::int64_t, std::int64_t>(plan, queue, call);
+    case DType::boolean: return run_reduction(plan, SumOfIntegers<StoredBool>{}, queue, call);
+    case DType::u8: return run_reduction(plan, SumOfIntegers<std::uint8_t>{}, queue, call);
+    case DType::i8: return run_reduction(plan, SumOfIntegers<std::int8_t>{}, queue, call);
+    case DType::i16: return run_reduction(plan, SumOfIntegers<std::int16_t>{}, queue, call);
+    case DType::i32: return run_reduction(plan, SumOfIntegers<std::int32_t>{}, queue, call);
+    default: return run_reduction(plan, SumOfIntegers<std::int64_t>{}, queue, call);
   }
 }
 

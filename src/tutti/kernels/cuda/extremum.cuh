@@ -1,0 +1,37 @@
+// The largest or smallest element.
+#pragma once
+
+#include "tutti/kernels/cuda/ordered.cuh"
+#include "tutti/kernels/cuda/reduction_kernels.cuh"
+#include "tutti/kernels/cuda/reductions.h"
+
+namespace tutti::kernels::cuda {
+
+template <class T, class Order>
+struct Extremum {
+  using Ending = Extremum;
+  using Element = T;
+  using Part = typename Order::Value;
+  using Total = Part;
+  using Out = T;
+
+  Order order;
+
+  __device__ __forceinline__ Part part(T x) const { return order.ordered(x); }
+  __device__ __forceinline__ Part no_part() const { return Order::lowest(); }
+  __device__ __forceinline__ Part combine(Part a, Part b) const {
+    if constexpr (std::is_same_v<Part, float>) {
+      float larger;
+      asm("max.NaN.f32 %0, %1, %2;" : "=f"(larger) : "f"(a), "f"(b));
+      return larger;
+    } else {
+      return a < b || Order::is_nan(b) ? b : a;
+    }
+  }
+  __device__ __forceinline__ Total total_of(Part part) const { return part; }
+  __device__ __forceinline__ Total none() const { return Order::lowest(); }
+  __device__ __forceinline__ Total merge(Total a, Total b) const { return combine(a, b); }
+  __device__ __forceinline__ Out finish(Total total) const { return order.stored(total); }
+};
+
+}  // namespace tutti::kernels::cuda

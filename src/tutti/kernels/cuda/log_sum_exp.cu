@@ -1,0 +1,70 @@
+#include <cmath>
+#include "tutti/kernels/cuda/reduction_kernels.cuh"
+#include "tutti/kernels/cuda/reductions.h"
+
+namespace tutti::kernels::cuda {
+
+namespace {
+
+// The largest, and the sum of e^(x - largest). An infinite or NaN largest is not subtracted: e^x then says what the sum is.
+template <class T>
+struct LogSumExp {
+  using Ending = LogSumExp;
+  using Element = T;
+  using Value = Working<T>;
+  struct Total {
+    double sum;
+    Value largest;
+  };
+  using Out = T;
+  static_assert(sizeof(Total) == 16);
+
+  static __device__ __forceinline__ Value larger(Value a, Value b) { return a < b || b != b ? b : a; }
+  static __device__ __forceinline__ Value shift_of(Value largest) { return isfinite(largest) ? largest : Value{0}; }
+
+  template <int n, class IndexOf>
+  __device__ __forceinline__ Total with_group(const Total& total, const T (&elements)[n], const IndexOf&) const {
+    Value largest = total.largest;
+#pragma unroll
+    for (int i = 0; i < n; ++i) largest = larger(largest, widen(elements[i]));
+    const Value shift = shift_of(largest);
+    Value sum = 0;
+#pragma unroll
+    for (int i = 0; i < n; ++i) sum += exponential(widen(elements[i]) - shift);
+    // In f64 also for f32: elements that rise all along scale it many times.
+    const double before = largest == total.largest ? total.sum : scaled(total, shift);
+    return {before + sum, largest};
+  }
+  __device__ __forceinline__ Total none() const { return {0, -static_cast<Value>(HUGE_VAL)}; }
+  __device__ __forceinline__ Total merge(const Total& a, const Total& b) const {
+    const Value largest = larger(a.largest, b.largest);
+    const Value shift = shift_of(largest);
+    return {scaled(a, shift) + scaled(b, shift), largest};
+  }
+  __device__ __forceinline__ Out finish(const Total& total) const { return rounded<T>(log(total.sum) + shift_of(total.largest)); }
+
+ private:
+  static __device__ __forceinline__ Value exponential(Value x) {
+    if constexpr (sizeof(Value) == 8) {
+      return exp(x);
+    } else {
+      return expf(x);
+    }
+  }
+  static __device__ __forceinline__ double scaled(const Total& total, Value shift) {
+    return total.sum * exp(static_cast<double>(total.largest) - static_cast<double>(shift));
+  }
+};
+
+}  // namespace
+
+void log_sum_exp_of_elements(const ReductionPlan& plan, DType dtype, Queue& queue, const KernelCall& call) {
+  switch (dtype) {
+    case DType::f16: return run_reduction(plan, LogSumExp<__half>{}, queue, call);
+    case DType::bf16: return run_reduction(plan, LogSumExp<__nv_bfloat16>{}, queue, call);
+    case DType::f32: return run_reduction(plan, LogSumExp<float>{}, queue, call);
+    default: return run_reduction(plan, LogSumExp<double>{}, queue, call);
+  }
+}
+
+}  // namespace tutti::kernels::cuda

@@ -1,0 +1,260 @@
+// The kernels behind reductions, over any small type of the kind accumulate.cuh describes. Here it also has
+//   Out, finish(total)    what is written
+//   Ending                itself, or what it is derived from and shares with others: all of the above but elements and parts
+// Every order of combination follows from the plan alone.
+#pragma once
+
+#include <algorithm>
+#include <cub/block/block_reduce.cuh>
+
+#include "tutti/kernels/cuda/accumulate.cuh"
+#include "tutti/kernels/cuda/launch.h"
+#include "tutti/kernels/cuda/math.cuh"
+#include "tutti/kernels/cuda/reduction_plan.cuh"
+
+namespace tutti::kernels::cuda {
+
+// A double, rounded once to what is stored.
+template <class T>
+__device__ __forceinline__ T rounded(double x) {
+  if constexpr (std::is_same_v<T, __half>) {
+    return __double2half(x);
+  } else if constexpr (std::is_same_v<T, __nv_bfloat16>) {
+    return __double2bfloat16(x);
+  } else {
+    return static_cast<T>(x);
+  }
+}
+
+// A stored bool, whatever its bits.
+struct StoredBool {
+  std::uint8_t byte;
+  __device__ __forceinline__ explicit operator int() const { return byte != 0 ? 1 : 0; }
+};
+
+// One axis.
+template <class T>
+struct SteppedElements {
+  using Loaded = T;
+  static constexpr int width = 1;
+  const T* first;
+  std::int64_t stride;
+  __device__ __forceinline__ T load(std::int64_t i) const { return first[i * stride]; }
+  __device__ __forceinline__ void unpack(const T& loaded, T (&elements)[1]) const { elements[0] = loaded; }
+  __device__ __forceinline__ std::int64_t index_of(std::int64_t i) const { return i; }
+};
+
+template <class T>
+struct ScatteredElements {
+  using Loaded = T;
+  static constexpr int width = 1;
+  const T* first;
+  const RowAxes& axes;
+  __device__ __forceinline__ T load(std::int64_t i) const { return first[offset_of(axes, i)]; }
+  __device__ __forceinline__ void unpack(const T& loaded, T (&elements)[1]) const { elements[0] = loaded; }
+  __device__ __forceinline__ std::int64_t index_of(std::int64_t i) const { return i; }
+};
+
+// A thread's share of one output that `threads` threads work on.
+template <bool is_side_by_side, class R>
+__device__ __forceinline__ typename R::Total share_of_output(const ReductionTask& task, const R& r, std::int64_t output,
+                                                             std::int64_t thread, std::int64_t threads) {
+  using T = typename R::Element;
+  const T* first = static_cast<const T*>(task.data) + offset_of(task.kept, output);
+  if constexpr (is_side_by_side) {
+    return contiguous_share(r, first, task.length, thread, threads);
+  } else {
+    return strided_share<4>(r, ScatteredElements<T>{first, task.reduced}, thread, task.length, threads);
+  }
+}
+
+template <class R>
+__device__ __forceinline__ void store_total(const ReductionTask& task, const R& r, std::int64_t output, std::int64_t part,
+                                            const typename R::Total& total) {
+  if (task.partials != nullptr) {
+    static_cast<typename R::Total*>(task.partials)[output * task.output_step + part * task.partial_step] = total;
+  } else {
+    static_cast<typename R::Out*>(task.out)[output] = r.finish(total);
+  }
+}
+
+// What the thread `distance` lanes away has.
+template <class T>
+__device__ __forceinline__ T exchanged(const T& value, int distance) {
+  static_assert(sizeof(T) % 4 == 0);
+  unsigned words[sizeof(T) / 4];
+  memcpy(words, &value, sizeof(T));
+#pragma unroll
+  for (unsigned& word : words) word = __shfl_xor_sync(0xffffffffU, word, distance);
+  T other;
+  memcpy(&other, words, sizeof(T));
+  return other;
+}
+
+template <class R>
+struct Merging {
+  const R& r;
+  __device__ __forceinline__ typename R::Total operator()(const typename R::Total& a, const typename R::Total& b) const {
+    return r.merge(a, b);
+  }
+};
+
+// Threads that hold much need more registers each.
+template <class R>
+inline constexpr bool is_lean = !TakesGroups<R> && sizeof(typename R::Total) <= 8;
+
+template <class R, bool is_side_by_side>
+__global__ void __launch_bounds__(reduction_group_threads)
+    reduce_by_group(const __grid_constant__ ReductionTask task, const __grid_constant__ R r) {
+  const int lane = static_cast<int>(threadIdx.x) & (task.lanes - 1);
+  const int per_block = reduction_group_threads / task.lanes;
+  const int in_block = static_cast<int>(threadIdx.x) / task.lanes;
+  const std::int64_t step = static_cast<std::int64_t>(gridDim.x) * per_block;
+  // Whole blocks go round together: every thread of a warp takes part in the exchange.
+  for (std::int64_t base = static_cast<std::int64_t>(blockIdx.x) * per_block; base < task.outputs; base += step) {
+    const std::int64_t output = base + in_block;
+    typename R::Total total = r.none();
+    if (output < task.outputs) total = share_of_output<is_side_by_side>(task, r, output, lane, task.lanes);
+    for (int distance = task.lanes / 2; distance > 0; distance /= 2) total = r.merge(total, exchanged(total, distance));
+    if (lane == 0 && output < task.outputs) store_total(task, r, output, 0, total);
+  }
+}
+
+template <class R, bool is_side_by_side>
+__global__ void __launch_bounds__(reduction_block_threads, is_side_by_side&& is_lean<R> ? reduction_blocks_per_multiprocessor : 2)
+    reduce_by_block(const __grid_constant__ ReductionTask task, const __grid_constant__ R r) {
+  using Total = typename R::Total;
+  using Reduce = cub::BlockReduce<Total, reduction_block_threads>;
+  __shared__ typename Reduce::TempStorage storage;
+  const std::int64_t jobs = task.outputs * task.parts;
+  for (std::int64_t job = blockIdx.x; job < jobs; job += gridDim.x) {
+    const std::int64_t output = job / task.parts;
+    const std::int64_t part = job - output * task.parts;
+    const Total mine = share_of_output<is_side_by_side>(task, r, output, part * reduction_block_threads + threadIdx.x,
+                                                        task.parts * reduction_block_threads);
+    const Total total = Reduce(storage).Reduce(mine, Merging<R>{r});
+    if (threadIdx.x == 0) store_total(task, r, output, part, total);
+    __syncthreads();  // the storage is used again
+  }
+}
+
+template <class R, bool is_one_axis>
+__global__ void __launch_bounds__(reduction_block_threads, 2)
+    reduce_by_column(const __grid_constant__ ReductionTask task, const __grid_constant__ R r) {
+  using T = typename R::Element;
+  using Total = typename R::Total;
+  __shared__ Total totals[reduction_block_threads];
+  const auto thread = static_cast<int>(threadIdx.x);
+  const int x = thread & (task.lanes - 1);
+  const int y = thread / task.lanes;
+  const int height = reduction_block_threads / task.lanes;
+  const std::int64_t jobs = (task.outputs + task.lanes - 1) / task.lanes * task.parts;
+  for (std::int64_t job = blockIdx.x; job < jobs; job += gridDim.x) {
+    const std::int64_t tile = job / task.parts;
+    const std::int64_t part = job - tile * task.parts;
+    const std::int64_t output = tile * task.lanes + x;
+    Total total = r.none();
+    if (output < task.outputs) {
+      const T* first = static_cast<const T*>(task.data) + offset_of(task.kept, output);
+      const std::int64_t row = part * height + y;
+      const std::int64_t rows = task.parts * height;
+      if constexpr (is_one_axis) {
+        total = strided_share<8>(r, SteppedElements<T>{first, task.reduced.stride[0]}, row, task.length, rows);
+      } else {
+        total = strided_share<4>(r, ScatteredElements<T>{first, task.reduced}, row, task.length, rows);
+      }
+    }
+    totals[thread] = total;
+    for (int half = height / 2; half > 0; half /= 2) {
+      __syncthreads();
+      if (y < half) totals[thread] = r.merge(totals[thread], totals[thread + half * task.lanes]);
+    }
+    if (y == 0 && output < task.outputs) store_total(task, r, output, part, totals[thread]);
+    __syncthreads();  // the room is used again
+  }
+}
+
+// Merges the partial totals begin, begin + step, ... of one output.
+template <class E>
+__device__ __forceinline__ typename E::Total merged_partials(const ReductionTask& task, const E& e, std::int64_t output,
+                                                             std::int64_t begin, std::int64_t step) {
+  const auto* partials = static_cast<const typename E::Total*>(task.partials) + output * task.output_step;
+  typename E::Total total = e.none();
+#pragma unroll 4
+  for (std::int64_t i = begin; i < task.parts; i += step) total = e.merge(total, partials[i * task.partial_step]);
+  return total;
+}
+
+// Few partial totals per output, or none: then it is what a reduction of nothing gives.
+template <class E>
+__global__ void __launch_bounds__(reduction_group_threads)
+    finish_by_thread(const __grid_constant__ ReductionTask task, const __grid_constant__ E e) {
+  const std::int64_t step = static_cast<std::int64_t>(gridDim.x) * reduction_group_threads;
+  for (std::int64_t output = static_cast<std::int64_t>(blockIdx.x) * reduction_group_threads + threadIdx.x; output < task.outputs;
+       output += step) {
+    static_cast<typename E::Out*>(task.out)[output] = e.finish(merged_partials(task, e, output, 0, 1));
+  }
+}
+
+template <class E>
+__global__ void __launch_bounds__(reduction_group_threads)
+    finish_by_block(const __grid_constant__ ReductionTask task, const __grid_constant__ E e) {
+  using Reduce = cub::BlockReduce<typename E::Total, reduction_group_threads>;
+  __shared__ typename Reduce::TempStorage storage;
+  for (std::int64_t output = blockIdx.x; output < task.outputs; output += gridDim.x) {
+    const auto mine = merged_partials(task, e, output, threadIdx.x, reduction_group_threads);
+    const auto total = Reduce(storage).Reduce(mine, Merging<E>{e});
+    if (threadIdx.x == 0) static_cast<typename E::Out*>(task.out)[output] = e.finish(total);
+    __syncthreads();
+  }
+}
+
+// The kernels go round as often as needed.
+inline unsigned blocks_for(std::int64_t wanted) { return static_cast<unsigned>(std::min<std::int64_t>(wanted, 1 << 30)); }
+
+template <class R>
+void run_reduction(const ReductionPlan& plan, const R& r, Queue& queue, const KernelCall& call) {
+  using Ending = typename R::Ending;
+  const Ending& ending = r;
+  const ReductionTask& task = plan.task;
+  const auto groups = [&task](int per_block) { return blocks_for((task.outputs + per_block - 1) / per_block); };
+  if (task.length > 0) {
+    switch (plan.mapping) {
+      case ReductionMapping::by_group: {
+        const Grid grid{groups(reduction_group_threads / task.lanes), reduction_group_threads};
+        if (plan.is_side_by_side) {
+          launch<reduce_by_group<R, true>>(queue, call, grid, task, r);
+        } else {
+          launch<reduce_by_group<R, false>>(queue, call, grid, task, r);
+        }
+        break;
+      }
+      case ReductionMapping::by_block: {
+        const Grid grid{blocks_for(task.outputs * task.parts), reduction_block_threads};
+        if (plan.is_side_by_side) {
+          launch<reduce_by_block<R, true>>(queue, call, grid, task, r);
+        } else {
+          launch<reduce_by_block<R, false>>(queue, call, grid, task, r);
+        }
+        break;
+      }
+      case ReductionMapping::by_column: {
+        const Grid grid{blocks_for((task.outputs + task.lanes - 1) / task.lanes * task.parts), reduction_block_threads};
+        if (task.reduced.rank == 1) {
+          launch<reduce_by_column<R, true>>(queue, call, grid, task, r);
+        } else {
+          launch<reduce_by_column<R, false>>(queue, call, grid, task, r);
+        }
+        break;
+      }
+    }
+    if (task.partials == nullptr) return;
+  }
+  if (task.length > 0 && task.parts >= 64) {
+    launch<finish_by_block<Ending>>(queue, call, {blocks_for(task.outputs), reduction_group_threads}, task, ending);
+  } else {
+    launch<finish_by_thread<Ending>>(queue, call, {groups(reduction_group_threads), reduction_group_threads}, task, ending);
+  }
+}
+
+}  // namespace tutti::kernels::cuda

@@ -1,0 +1,44 @@
+// How a reduction is laid over the GPU: which axes go, what a block works on, and into how many parts long ones are cut.
+#pragma once
+
+#include "tutti/kernels/cuda/row_axes.cuh"
+
+namespace tutti::kernels::cuda {
+
+inline constexpr int reduction_block_threads = 512;
+inline constexpr int reduction_blocks_per_multiprocessor = 3;
+inline constexpr int reduction_group_threads = 256;  // of a block whose threads work in groups
+
+enum class ReductionMapping : std::uint8_t {
+  by_group,   // a few neighbouring threads per result: short or very many
+  by_block,   // a block per result or part of one
+  by_column,  // neighbours in memory belong to different results: a thread stays in its column
+};
+
+// What the kernels get. Partial totals of one output are `partial_step` apart, those of one part `output_step`.
+struct ReductionTask {
+  const void* data = nullptr;
+  void* out = nullptr;
+  void* partials = nullptr;  // null: it is not cut
+  std::int64_t outputs = 1;
+  std::int64_t length = 1;  // elements per output
+  std::int64_t parts = 1;
+  std::int64_t output_step = 1;
+  std::int64_t partial_step = 1;
+  int lanes = 1;  // by_group: threads per output; by_column: columns per block; a power of two
+  RowAxes kept;
+  RowAxes reduced;
+};
+
+struct ReductionPlan {
+  ReductionTask task;
+  ReductionMapping mapping = ReductionMapping::by_group;
+  bool is_side_by_side = false;  // the elements of an output
+  [[nodiscard]] std::int64_t partials() const { return task.parts > 1 ? task.parts * task.outputs : 0; }
+};
+
+// More multiprocessors never give fewer parts. Elements are taken in the order of memory, whatever the order of the axes, unless
+// that matters.
+ReductionPlan plan_reduction(const Operand& in, std::uint32_t mask, int multiprocessors, bool keeps_order = false);
+
+}  // namespace tutti::kernels::cuda
