@@ -15,6 +15,8 @@ inline constexpr std::int64_t line_chunk = block_elements;
 inline constexpr std::int64_t segment_elements = 32 * 1024;
 inline constexpr std::int64_t long_line = 4 * segment_elements;
 
+inline constexpr std::int64_t most_lines_at_once = 64;
+
 template <class W>
 struct LineRoom {
   alignas(64) std::array<W, line_chunk> elements;
@@ -97,6 +99,14 @@ void for_each_lines(Parallel& parallel, std::int64_t lines, std::int64_t element
     const auto c = static_cast<std::int64_t>(chunk);
     body(lines * c / chunks, lines * (c + 1) / chunks);
   });
+}
+
+// How many lines to work on at once, where all of them fit the cache (and a chunk, where they must be converted); 0 where not
+// even one does.
+template <class W>
+std::int64_t lines_at_once(const LineSource<W>& x, std::int64_t length) noexcept {
+  if (length > (x.converts() ? line_chunk : long_line)) return 0;
+  return std::clamp<std::int64_t>(line_chunk / length, 1, most_lines_at_once);
 }
 
 // Calls body(segment, begin, n) for the segments of one long line, at the same time.

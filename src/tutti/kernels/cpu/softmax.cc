@@ -6,23 +6,6 @@ namespace tutti::kernels {
 
 namespace {
 
-// All of the line at once: it stays in the cache between its three passes.
-template <class W, bool is_log>
-void short_softmax(const LineSource<W>& x, const LineTarget<W>& out, std::int64_t begin, std::int64_t length) {
-  const LineRows<W>& rows = line_rows<W>();
-  LineRoom<W> room;
-  const auto n = static_cast<std::size_t>(length);
-  const W* from = x.read(begin, length, room);
-  W* to = out.room(begin, room);
-  const W largest = rows.max(from, n);
-  if constexpr (is_log) {
-    rows.subtract(from, largest, static_cast<W>(std::log(rows.exp_sum(from, largest, nullptr, n))), to, n);
-  } else {
-    rows.scale(to, static_cast<W>(1 / rows.exp_sum(from, largest, to, n)), to, n);
-  }
-  out.write(begin, to, n);
-}
-
 // In pieces, e^(x - largest) worked out anew where it was not kept.
 template <class W, bool is_log>
 void long_softmax(const LineSource<W>& x, const LineTarget<W>& out, std::int64_t begin, std::int64_t length, Parallel& parallel) {
@@ -58,14 +41,19 @@ void softmax_as(const KernelCall& call, KernelContext& context) {
     for (std::int64_t i = 0; i < shape.lines; ++i) long_softmax<W, is_log>(x, out, i * length, length, context.parallel);
     return;
   }
-  const bool is_short = length <= line_chunk || !x.converts();
+  const std::int64_t at_once = lines_at_once(x, length);
   for_each_lines(context.parallel, shape.lines, shape.lines * length, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i) {
-      if (is_short) {
-        short_softmax<W, is_log>(x, out, i * length, length);
-      } else {
+    LineRoom<W> room;
+    for (std::int64_t i = begin; i < end; i += std::max<std::int64_t>(1, at_once)) {
+      if (at_once == 0) {
         long_softmax<W, is_log>(x, out, i * length, length, context.parallel);
+        continue;
       }
+      const std::int64_t n = std::min(at_once, end - i);
+      const W* from = x.read(i * length, n * length, room);
+      W* to = out.room(i * length, room);
+      line_rows<W>().softmax_lines(from, to, static_cast<std::size_t>(n), static_cast<std::size_t>(length), is_log);
+      out.write(i * length, to, static_cast<std::size_t>(n * length));
     }
   });
 }
