@@ -199,6 +199,51 @@ void softmax_lines(const T* x, T* out, std::size_t lines, std::size_t length, bo
   }
 }
 
+// As many columns as a vector has lanes, or fewer.
+template <class T>
+void softmax_strip(const T* x, T* out, std::size_t length, std::size_t stride, std::size_t count, bool is_log) {
+  using D = WideTag<T>;
+  const D d;
+  const VectorMath<D> m;
+  const bool is_full = count == hn::Lanes(d);
+  const auto row = [&](const T* at) HWY_ATTR { return is_full ? hn::LoadU(d, at) : Source<D>(at).load(count); };
+  const auto put = [&](hn::Vec<D> v, T* at) HWY_ATTR {
+    if (is_full) {
+      hn::StoreU(v, d, at);
+    } else {
+      store<D>(v, at, count);
+    }
+  };
+  auto largest = row(x);
+  for (std::size_t i = 1; i < length; ++i) largest = hn::Max(largest, row(x + i * stride));
+  double totals[hn::MaxLanes(d)] = {};
+  for (std::size_t i = 0; i < length;) {
+    auto some = hn::Zero(d);
+    for (const std::size_t end = length - i < 16 ? length : i + 16; i < end; ++i) {
+      const auto power = Exp::apply(m, hn::Sub(row(x + i * stride), largest));
+      some = hn::Add(some, power);
+      if (!is_log) put(power, out + i * stride);
+    }
+    HWY_ALIGN T lanes[hn::MaxLanes(d)];
+    hn::Store(some, d, lanes);
+    for (std::size_t k = 0; k < hn::Lanes(d); ++k) totals[k] += static_cast<double>(lanes[k]);
+  }
+  HWY_ALIGN T last[hn::MaxLanes(d)];
+  for (std::size_t k = 0; k < hn::Lanes(d); ++k)
+    last[k] = is_log ? std::log(static_cast<T>(totals[k])) : T{1} / static_cast<T>(totals[k]);
+  const auto by = hn::Load(d, last);
+  for (std::size_t i = 0; i < length; ++i) {
+    put(is_log ? hn::Sub(hn::Sub(row(x + i * stride), largest), by) : hn::Mul(row(out + i * stride), by), out + i * stride);
+  }
+}
+
+template <class T>
+void softmax_columns(const T* x, T* out, std::size_t length, std::size_t stride, std::size_t count, bool is_log) {
+  const std::size_t lanes = hn::Lanes(WideTag<T>());
+  for (std::size_t at = 0; at < count; at += lanes)
+    softmax_strip(x + at, out + at, length, stride, count - at < lanes ? count - at : lanes, is_log);
+}
+
 template <class T>
 void exp_sum_lines(const T* x, std::size_t lines, std::size_t length, T* largest, T* sums) {
   using D = WideTag<T>;
@@ -248,8 +293,8 @@ void layer_norm_lines(const T* x, const T* weight, const T* bias, double epsilon
 
 template <class T>
 LineRows<T> make_line_rows() {
-  return {line_max<T>, exp_sum<T>,   scale<T>,         subtract<T>,      line_sum<T>,
-          squares<T>,  normalise<T>, softmax_lines<T>, exp_sum_lines<T>, layer_norm_lines<T>};
+  return {line_max<T>,  exp_sum<T>,       scale<T>,           subtract<T>,      line_sum<T>,        squares<T>,
+          normalise<T>, softmax_lines<T>, softmax_columns<T>, exp_sum_lines<T>, layer_norm_lines<T>};
 }
 LineRows<float> make_line_rows_f32() { return make_line_rows<float>(); }
 LineRows<double> make_line_rows_f64() { return make_line_rows<double>(); }

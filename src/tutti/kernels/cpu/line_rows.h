@@ -22,6 +22,8 @@ struct LineRows {
 
   // The same for whole lines, one after the other, that stay in the cache. The output may be x.
   void (*softmax_lines)(const T* x, T* out, std::size_t lines, std::size_t length, bool is_log);
+  // The same down columns: rows of `count` elements that lie `stride` apart.
+  void (*softmax_columns)(const T* x, T* out, std::size_t length, std::size_t stride, std::size_t count, bool is_log);
   void (*exp_sum_lines)(const T* x, std::size_t lines, std::size_t length, T* largest, T* sums);
   void (*layer_norm_lines)(const T* x, const T* weight, const T* bias, double epsilon, T* out, std::size_t lines,
                            std::size_t length);

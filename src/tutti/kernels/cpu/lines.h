@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <memory>
 
 #include "tutti/kernels/cpu/strided.h"
 
@@ -39,6 +40,12 @@ class LineSource {
     read_into(begin, n, room.elements.data());
     return room.elements.data();
   }
+  // Where they stand, for those that need no converting.
+  const W* at(std::int64_t begin) const noexcept { return reinterpret_cast<const W*>(data_ + begin * size_); }
+  // For so many elements at once; null where none need converting.
+  std::unique_ptr<W[]> room_for(std::int64_t n) const {
+    return widen_ != nullptr && n > 0 ? std::make_unique_for_overwrite<W[]>(static_cast<std::size_t>(n)) : nullptr;
+  }
   // Converted ones only.
   void read_into(std::int64_t begin, std::int64_t n, W* to) const {
     const std::array<const void*, 1> inputs{data_ + begin * size_};
@@ -72,6 +79,7 @@ class LineTarget {
   W* room(std::int64_t begin, LineRoom<W>& room) const {
     return narrow_ != nullptr ? room.elements.data() : reinterpret_cast<W*>(data_ + begin * size_);
   }
+  W* at(std::int64_t begin) const noexcept { return reinterpret_cast<W*>(data_ + begin * size_); }
   // What was put there becomes the operand's.
   void write(std::int64_t begin, const W* from, std::size_t n) const {
     if (narrow_ == nullptr) return;
