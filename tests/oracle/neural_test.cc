@@ -62,6 +62,21 @@ TEST(NeuralAgainstNumPy, SoftmaxOfLongLines) {
   });
 }
 
+TEST(NeuralAgainstNumPy, SoftmaxDownColumns) {
+  compare_with_numpy(2, [](Random& random, Oracle& oracle) {
+    for (const DType dtype : floats) {
+      for (const Shape& shape : {Shape{random.from(1, 40), random.from(64, 200)}, Shape{3, random.from(1, 50), 7, 11},
+                                 Shape{random.from(300, 400), random.from(2048, 2100)}, Shape{40, 33, 67}}) {
+        const Values values = random.one_in(2) ? Values::any : Values::small_range;
+        const Input x = random_input(random, dtype, shape, Layout::dense, values);
+        const std::int64_t axis = shape.size() == 2 ? 0 : 1;
+        oracle.add(random.seed(), "softmax", axis_text(axis), {&x}, softmax(x.tensor, axis));
+        oracle.add(random.seed(), "log_softmax", axis_text(axis), {&x}, log_softmax(x.tensor, axis));
+      }
+    }
+  });
+}
+
 void add_layer_norm(Random& random, Oracle& oracle, DType dtype, const Shape& shape, std::int64_t axes, Layout layout) {
   const Input x = random_input(random, dtype, shape, layout, Values::moderate);
   const Shape normalised(shape.view().last(static_cast<std::size_t>(axes)));

@@ -37,6 +37,11 @@ struct WindowAttributes {
   bool count_include_pad = true;  // average pooling: the padding counts as zeros
 };
 
+// Softmax runs along the last axis but `after`; those form the columns of a matrix for each element of the axes before.
+struct SoftmaxAttributes {
+  std::int32_t after = 0;
+};
+
 struct LayerNormAttributes {
   double epsilon = 1e-5;
   std::int32_t axes = 1;  // the last so many are normalised over

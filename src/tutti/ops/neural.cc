@@ -19,9 +19,10 @@ void infer_same(Inference& in) {
   in.output(in.dtype(0), in.shape(0));
 }
 
-void infer_lines(Inference& in) {
+void infer_softmax(Inference& in) {
   in.expect_inputs(1);
-  if (in.shape(0).empty()) in.reject_shapes("the input needs at least one axis");
+  const std::int32_t after = in.attributes<SoftmaxAttributes>().after;
+  if (after < 0 || static_cast<std::size_t>(after) >= in.shape(0).size()) in.reject_shapes("it has no such axis to run along");
   in.output(in.dtype(0), in.shape(0));
 }
 
@@ -72,21 +73,32 @@ void infer_one_hot(Inference& in) {
 OpDefinition line_op(const char* name, Infer infer) {
   return {.name = name, .infer = infer, .wants_dense = true, .takes = floating_dtypes};
 }
-const OpRow& softmax_row = register_op(line_op("Softmax", infer_lines));
-const OpRow& log_softmax_row = register_op(line_op("LogSoftmax", infer_lines));
+const OpRow& softmax_row = register_op(line_op("Softmax", infer_softmax));
+const OpRow& log_softmax_row = register_op(line_op("LogSoftmax", infer_softmax));
 const OpRow& layer_norm_row = register_op(line_op("LayerNorm", infer_layer_norm));
 const OpRow& cross_entropy_row = register_op(line_op("SparseSoftmaxCrossEntropyWithLogits", infer_cross_entropy));
 const OpRow& mean_loss_row = register_op(line_op("CrossEntropyMean", infer_mean_loss));
 const OpRow& dropout_row = register_op(line_op("Dropout", infer_same));
 const OpRow& one_hot_row = register_op({.name = "OneHot", .infer = infer_one_hot, .wants_dense = true, .takes = index_dtypes});
 
-Tensor along_axis(const OpRow& row, const Tensor& x, std::int64_t given_axis, Site site) {
+// Where columns lie so that many of them can be worked on side by side, the axis need not be moved.
+bool pays_by_column(const Tensor& x, std::size_t axis) {
+  std::int64_t after = 1;
+  for (std::size_t i = axis + 1; i < x.rank(); ++i) after *= x.shape()[i];
+  const std::int64_t length = x.shape()[axis];
+  const std::int64_t columns = length == 0 ? 0 : x.size() / length;
+  return x.is_contiguous() && after >= 64 && length <= 4096 && (columns >= 2048 || x.size() <= 64 * 1024);
+}
+
+Tensor run_softmax(const OpRow& row, const Tensor& x, std::int64_t given_axis, Site site) {
   const std::size_t axis = checked_axis(given_axis, x.rank(site), site);
-  const Tensor lines = detail::axis_last(x, axis, site);
+  const bool by_column = axis + 1 < x.rank() && pays_by_column(x, axis);
+  const Tensor lines = by_column ? x : detail::axis_last(x, axis, site);
   OpCall call(row, site);
   call.add(lines);
+  call.attributes = Attributes(SoftmaxAttributes{by_column ? static_cast<std::int32_t>(x.rank() - 1 - axis) : 0});
   execute(call);
-  return detail::axis_back(call.outputs[0], axis, site);
+  return by_column ? std::move(call.outputs[0]) : detail::axis_back(call.outputs[0], axis, site);
 }
 
 Tensor with_labels(const OpRow& row, const Tensor& x, const Tensor& labels, const CrossEntropyAttributes& attributes, Site site) {
@@ -100,8 +112,8 @@ Tensor with_labels(const OpRow& row, const Tensor& x, const Tensor& labels, cons
 
 }  // namespace
 
-Tensor softmax(const Tensor& x, std::int64_t axis, Site site) { return along_axis(softmax_row, x, axis, site); }
-Tensor log_softmax(const Tensor& x, std::int64_t axis, Site site) { return along_axis(log_softmax_row, x, axis, site); }
+Tensor softmax(const Tensor& x, std::int64_t axis, Site site) { return run_softmax(softmax_row, x, axis, site); }
+Tensor log_softmax(const Tensor& x, std::int64_t axis, Site site) { return run_softmax(log_softmax_row, x, axis, site); }
 
 Tensor layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, const LayerNormOptions& options, Site site) {
   if (options.axes < 1 || options.axes > static_cast<std::int64_t>(x.rank(site)))

@@ -1,3 +1,5 @@
+#include <cmath>
+
 #include "tutti/base/error.h"
 #include "tutti/exec/index_message.h"
 #include "tutti/exec/neural_attributes.h"
@@ -22,34 +24,79 @@ class Labels {
 };
 
 template <class W>
-void cross_entropy_as(const KernelCall& call, KernelContext& context) {
-  const auto attributes = call.attributes->as<CrossEntropyAttributes>();
-  const LineShape shape(call.in(0));
-  const std::int64_t length = shape.length;
-  const LineSource<W> x(call.in(0));
-  const LineTarget<W> out(call.out());
-  const Labels labels(call.in(1));
-  const auto one = [&](std::int64_t line) {
+struct CrossEntropy {
+  CrossEntropyAttributes attributes;
+  LineSource<W> x;
+  LineTarget<W> out;
+  Labels labels;
+  std::int64_t length;
+  Site site;
+
+  explicit CrossEntropy(const KernelCall& call)
+      : attributes(call.attributes->as<CrossEntropyAttributes>()),
+        x(call.in(0)),
+        out(call.out()),
+        labels(call.in(1)),
+        length(LineShape(call.in(0)).length),
+        site(call.site) {}
+
+  // The label of a line, or -1 where it is ignored.
+  [[nodiscard]] std::int64_t label_of(std::int64_t line) const {
+    const std::int64_t label = labels[line];
+    if (attributes.ignores(label)) return -1;
+    if (label < 0 || label >= length) throw KernelFailed(index_out_of_range(label, 1, length), site);
+    return label;
+  }
+  void one(std::int64_t line, Parallel& parallel) const {
     LineRoom<W> room;
     W* loss = out.room(line, room);
-    const std::int64_t label = labels[line];
-    if (attributes.ignores(label)) {
+    const std::int64_t label = label_of(line);
+    if (label < 0) {
       *loss = 0;
-    } else if (label < 0 || label >= length) {
-      throw KernelFailed(index_out_of_range(label, 1, length), call.site);
     } else {
-      const ExpSum<W> whole = exp_sum_of(x, line * length, length, context.parallel);
+      const ExpSum<W> whole = exp_sum_of(x, line * length, length, parallel);
       LineRoom<W> picked;
       *loss = static_cast<W>(std::log(whole.sum)) - (*x.read(line * length + label, 1, picked) - whole.largest);
     }
     out.write(line, loss, 1);
-  };
+  }
+  // So many lines that stay in the cache.
+  void some(std::int64_t begin, std::int64_t lines) const {
+    LineRoom<W> room;
+    LineRoom<W> results;
+    std::array<W, most_lines_at_once> largest;
+    std::array<W, most_lines_at_once> sums;
+    const W* from = x.read(begin * length, lines * length, room);
+    line_rows<W>().exp_sum_lines(from, static_cast<std::size_t>(lines), static_cast<std::size_t>(length), largest.data(),
+                                 sums.data());
+    W* losses = out.room(begin, results);
+    for (std::int64_t i = 0; i < lines; ++i) {
+      const auto at = static_cast<std::size_t>(i);
+      const std::int64_t label = label_of(begin + i);
+      losses[i] = label < 0 ? W{0} : std::log(sums[at]) - (from[i * length + label] - largest[at]);
+    }
+    out.write(begin, losses, static_cast<std::size_t>(lines));
+  }
+};
+
+template <class W>
+void cross_entropy_as(const KernelCall& call, KernelContext& context) {
+  const CrossEntropy<W> loss(call);
+  const std::int64_t length = loss.length;
+  const std::int64_t lines = LineShape(call.in(0)).lines;
+  const std::int64_t at_once = length == 0 ? 0 : lines_at_once(loss.x, length);
   if (length > long_line) {
-    for (std::int64_t i = 0; i < shape.lines; ++i) one(i);
+    for (std::int64_t i = 0; i < lines; ++i) loss.one(i, context.parallel);
     return;
   }
-  for_each_lines(context.parallel, shape.lines, shape.lines * length, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i) one(i);
+  for_each_lines(context.parallel, lines, lines * length, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; i += std::max<std::int64_t>(1, at_once)) {
+      if (at_once == 0) {
+        loss.one(i, context.parallel);
+      } else {
+        loss.some(i, std::min(at_once, end - i));
+      }
+    }
   });
 }
 

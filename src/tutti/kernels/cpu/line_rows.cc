@@ -1,5 +1,6 @@
 #include "tutti/kernels/cpu/line_rows.h"
 
+#include <cmath>
 #include <limits>
 
 #undef HWY_TARGET_INCLUDE
@@ -29,10 +30,7 @@ T line_max(const T* x, std::size_t count) {
     }
     for (; i + lanes <= count; i += lanes) m0 = hn::Max(m0, hn::LoadU(d, x + i));
     if (i < count) m1 = hn::Max(m1, hn::LoadU(d, x + count - lanes));  // some of them again
-    HWY_ALIGN T lanes_of[hn::MaxLanes(d)];
-    hn::Store(hn::Max(hn::Max(m0, m1), hn::Max(m2, m3)), d, lanes_of);
-    for (std::size_t k = 0; k < lanes; ++k) most = lanes_of[k] > most ? lanes_of[k] : most;
-    return most;
+    return hn::GetLane(hn::MaxOfLanes(d, hn::Max(hn::Max(m0, m1), hn::Max(m2, m3))));
   }
   for (; i < count; ++i) most = x[i] > most ? x[i] : most;
   return most;
@@ -41,12 +39,7 @@ T line_max(const T* x, std::size_t count) {
 template <class T>
 HWY_INLINE double lanes_sum(hn::Vec<WideTag<T>> v) {
   const WideTag<T> d;
-  HWY_ALIGN T lanes[hn::MaxLanes(d)];
-  hn::Store(v, d, lanes);
-  for (std::size_t half = hn::Lanes(d) / 2; half > 0; half /= 2) {
-    for (std::size_t i = 0; i < half; ++i) lanes[i] += lanes[i + half];
-  }
-  return static_cast<double>(lanes[0]);
+  return static_cast<double>(hn::GetLane(hn::SumOfLanes(d, v)));
 }
 
 // The sum of term(vector, at) over the elements, 16 vectors to a running sum before it goes on in double. `term` gets the
@@ -162,9 +155,146 @@ void normalise(const T* x, T mean, T factor, const T* weight, const T* bias, T* 
   }
 }
 
+// A line that is no longer than a vector, and what it lacks to one.
+template <class T>
+struct OneVector {
+  using D = WideTag<T>;
+  hn::Mask<D> is_in;
+  std::size_t length;
+
+  HWY_INLINE explicit OneVector(std::size_t n) : is_in(hn::FirstN(D(), n)), length(n) {}
+  HWY_INLINE hn::Vec<D> load(const T* x, T beyond) const {
+    return hn::IfThenElse(is_in, Source<D>(x).load(length), hn::Set(D(), beyond));
+  }
+  HWY_INLINE hn::Vec<D> sum(hn::Vec<D> v) const { return hn::SumOfLanes(D(), hn::IfThenElseZero(is_in, v)); }
+};
+
+template <class T>
+void softmax_lines(const T* x, T* out, std::size_t lines, std::size_t length, bool is_log) {
+  using D = WideTag<T>;
+  const D d;
+  const VectorMath<D> m;
+  if (length > hn::Lanes(d)) {
+    for (std::size_t line = 0; line < lines; ++line, x += length, out += length) {
+      const T largest = line_max(x, length);
+      if (is_log) {
+        subtract(x, largest, std::log(static_cast<T>(exp_sum<T>(x, largest, nullptr, length))), out, length);
+      } else {
+        scale(out, T{1} / static_cast<T>(exp_sum(x, largest, out, length)), out, length);
+      }
+    }
+    return;
+  }
+  const OneVector<T> one(length);
+  for (std::size_t line = 0; line < lines; ++line, x += length, out += length) {
+    const auto v = one.load(x, -std::numeric_limits<T>::infinity());
+    const auto apart = hn::Sub(v, hn::MaxOfLanes(d, v));
+    const auto power = Exp::apply(m, apart);
+    const auto sum = one.sum(power);
+    if (is_log) {
+      store<D>(hn::Sub(apart, hn::Set(d, std::log(hn::GetLane(sum)))), out, length);
+    } else {
+      store<D>(hn::Div(power, sum), out, length);
+    }
+  }
+}
+
+// As many columns as a vector has lanes, or fewer.
+template <class T>
+void softmax_strip(const T* x, T* out, std::size_t length, std::size_t stride, std::size_t count, bool is_log) {
+  using D = WideTag<T>;
+  const D d;
+  const VectorMath<D> m;
+  const bool is_full = count == hn::Lanes(d);
+  const auto row = [&](const T* at) HWY_ATTR { return is_full ? hn::LoadU(d, at) : Source<D>(at).load(count); };
+  const auto put = [&](hn::Vec<D> v, T* at) HWY_ATTR {
+    if (is_full) {
+      hn::StoreU(v, d, at);
+    } else {
+      store<D>(v, at, count);
+    }
+  };
+  auto largest = row(x);
+  for (std::size_t i = 1; i < length; ++i) largest = hn::Max(largest, row(x + i * stride));
+  double totals[hn::MaxLanes(d)] = {};
+  for (std::size_t i = 0; i < length;) {
+    auto some = hn::Zero(d);
+    for (const std::size_t end = length - i < 16 ? length : i + 16; i < end; ++i) {
+      const auto power = Exp::apply(m, hn::Sub(row(x + i * stride), largest));
+      some = hn::Add(some, power);
+      if (!is_log) put(power, out + i * stride);
+    }
+    HWY_ALIGN T lanes[hn::MaxLanes(d)];
+    hn::Store(some, d, lanes);
+    for (std::size_t k = 0; k < hn::Lanes(d); ++k) totals[k] += static_cast<double>(lanes[k]);
+  }
+  HWY_ALIGN T last[hn::MaxLanes(d)];
+  for (std::size_t k = 0; k < hn::Lanes(d); ++k)
+    last[k] = is_log ? std::log(static_cast<T>(totals[k])) : T{1} / static_cast<T>(totals[k]);
+  const auto by = hn::Load(d, last);
+  for (std::size_t i = 0; i < length; ++i) {
+    put(is_log ? hn::Sub(hn::Sub(row(x + i * stride), largest), by) : hn::Mul(row(out + i * stride), by), out + i * stride);
+  }
+}
+
+template <class T>
+void softmax_columns(const T* x, T* out, std::size_t length, std::size_t stride, std::size_t count, bool is_log) {
+  const std::size_t lanes = hn::Lanes(WideTag<T>());
+  for (std::size_t at = 0; at < count; at += lanes)
+    softmax_strip(x + at, out + at, length, stride, count - at < lanes ? count - at : lanes, is_log);
+}
+
+template <class T>
+void exp_sum_lines(const T* x, std::size_t lines, std::size_t length, T* largest, T* sums) {
+  using D = WideTag<T>;
+  const D d;
+  const VectorMath<D> m;
+  const OneVector<T> one(length);
+  for (std::size_t line = 0; line < lines; ++line, x += length) {
+    if (length > hn::Lanes(d)) {
+      largest[line] = line_max(x, length);
+      sums[line] = static_cast<T>(exp_sum<T>(x, largest[line], nullptr, length));
+    } else {
+      const auto v = one.load(x, -std::numeric_limits<T>::infinity());
+      const auto most = hn::MaxOfLanes(d, v);
+      largest[line] = hn::GetLane(most);
+      sums[line] = hn::GetLane(one.sum(Exp::apply(m, hn::Sub(v, most))));
+    }
+  }
+}
+
+template <class T>
+void layer_norm_lines(const T* x, const T* weight, const T* bias, double epsilon, T* out, std::size_t lines, std::size_t length) {
+  using D = WideTag<T>;
+  const D d;
+  const auto n = static_cast<T>(length);
+  const auto added = static_cast<T>(epsilon);
+  if (length > hn::Lanes(d)) {
+    for (std::size_t line = 0; line < lines; ++line, x += length, out += length) {
+      const T mean = static_cast<T>(line_sum(x, length)) / n;
+      const T factor = T{1} / std::sqrt(static_cast<T>(squares(x, mean, length)) / n + added);
+      normalise(x, mean, factor, weight, bias, out, length);
+    }
+    return;
+  }
+  const OneVector<T> one(length);
+  const auto w = weight != nullptr ? one.load(weight, T{1}) : hn::Set(d, T{1});
+  const auto b = bias != nullptr ? one.load(bias, T{0}) : hn::Zero(d);
+  const auto by_n = hn::Set(d, n);
+  const auto unit = hn::Set(d, T{1});
+  for (std::size_t line = 0; line < lines; ++line, x += length, out += length) {
+    const auto v = one.load(x, T{0});
+    const auto apart = hn::Sub(v, hn::Div(one.sum(v), by_n));
+    const auto variance = hn::Div(one.sum(hn::Mul(apart, apart)), by_n);
+    const auto factor = hn::Div(unit, hn::Sqrt(hn::Add(variance, hn::Set(d, added))));
+    store<D>(hn::MulAdd(hn::Mul(apart, factor), w, b), out, length);
+  }
+}
+
 template <class T>
 LineRows<T> make_line_rows() {
-  return {line_max<T>, exp_sum<T>, scale<T>, subtract<T>, line_sum<T>, squares<T>, normalise<T>};
+  return {line_max<T>,  exp_sum<T>,       scale<T>,           subtract<T>,      line_sum<T>,        squares<T>,
+          normalise<T>, softmax_lines<T>, softmax_columns<T>, exp_sum_lines<T>, layer_norm_lines<T>};
 }
 LineRows<float> make_line_rows_f32() { return make_line_rows<float>(); }
 LineRows<double> make_line_rows_f64() { return make_line_rows<double>(); }

@@ -19,6 +19,14 @@ struct LineRows {
   double (*squares)(const T* x, T mean, std::size_t count);
   // (x - mean) * factor * weight + bias; weight and bias may be null.
   void (*normalise)(const T* x, T mean, T factor, const T* weight, const T* bias, T* out, std::size_t count);
+
+  // The same for whole lines, one after the other, that stay in the cache. The output may be x.
+  void (*softmax_lines)(const T* x, T* out, std::size_t lines, std::size_t length, bool is_log);
+  // The same down columns: rows of `count` elements that lie `stride` apart.
+  void (*softmax_columns)(const T* x, T* out, std::size_t length, std::size_t stride, std::size_t count, bool is_log);
+  void (*exp_sum_lines)(const T* x, std::size_t lines, std::size_t length, T* largest, T* sums);
+  void (*layer_norm_lines)(const T* x, const T* weight, const T* bias, double epsilon, T* out, std::size_t lines,
+                           std::size_t length);
 };
 template <class T>
 const LineRows<T>& line_rows();  // float, double

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <memory>
 
 #include "tutti/kernels/cpu/line_ranges.h"
 #include "tutti/kernels/cpu/strided.h"
@@ -15,6 +16,8 @@ inline constexpr std::int64_t line_chunk = block_elements;
 // A line longer than `long_line` is cut into segments for the cores, whatever their number: the cut shows in the last bits.
 inline constexpr std::int64_t segment_elements = 32 * 1024;
 inline constexpr std::int64_t long_line = 4 * segment_elements;
+
+inline constexpr std::int64_t most_lines_at_once = 64;
 
 template <class W>
 struct LineRoom {
@@ -37,6 +40,12 @@ class LineSource {
     if (widen_ == nullptr) return reinterpret_cast<const W*>(from);
     read_into(begin, n, room.elements.data());
     return room.elements.data();
+  }
+  // Where they stand, for those that need no converting.
+  const W* at(std::int64_t begin) const noexcept { return reinterpret_cast<const W*>(data_ + begin * size_); }
+  // For so many elements at once; null where none need converting.
+  std::unique_ptr<W[]> room_for(std::int64_t n) const {
+    return widen_ != nullptr && n > 0 ? std::make_unique_for_overwrite<W[]>(static_cast<std::size_t>(n)) : nullptr;
   }
   // Converted ones only.
   void read_into(std::int64_t begin, std::int64_t n, W* to) const {
@@ -71,6 +80,7 @@ class LineTarget {
   W* room(std::int64_t begin, LineRoom<W>& room) const {
     return narrow_ != nullptr ? room.elements.data() : reinterpret_cast<W*>(data_ + begin * size_);
   }
+  W* at(std::int64_t begin) const noexcept { return reinterpret_cast<W*>(data_ + begin * size_); }
   // What was put there becomes the operand's.
   void write(std::int64_t begin, const W* from, std::size_t n) const {
     if (narrow_ == nullptr) return;
@@ -83,6 +93,14 @@ class LineTarget {
   std::int64_t size_;
   Row narrow_;
 };
+
+// How many lines to work on at once, where all of them fit the cache (and a chunk, where they must be converted); 0 where not
+// even one does.
+template <class W>
+std::int64_t lines_at_once(const LineSource<W>& x, std::int64_t length) noexcept {
+  if (length > (x.converts() ? line_chunk : long_line)) return 0;
+  return std::clamp<std::int64_t>(line_chunk / length, 1, most_lines_at_once);
+}
 
 // Calls body(segment, begin, n) for the segments of one long line, at the same time.
 template <class Body>

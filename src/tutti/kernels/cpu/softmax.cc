@@ -1,54 +1,84 @@
 #include "tutti/kernels/cpu/softmax.h"
 
+#include "tutti/exec/neural_attributes.h"
 #include "tutti/kernels/cpu/registration.h"
 
 namespace tutti::kernels {
 
 namespace {
 
-// All of the line at once: it stays in the cache between its three passes.
-template <class W, bool is_log>
-void short_softmax(const LineSource<W>& x, const LineTarget<W>& out, std::int64_t begin, std::int64_t length) {
-  const LineRows<W>& rows = line_rows<W>();
-  LineRoom<W> room;
-  const auto n = static_cast<std::size_t>(length);
-  const W* from = x.read(begin, length, room);
-  W* to = out.room(begin, room);
-  const W largest = rows.max(from, n);
-  if constexpr (is_log) {
-    rows.subtract(from, largest, static_cast<W>(std::log(rows.exp_sum(from, largest, nullptr, n))), to, n);
-  } else {
-    rows.scale(to, static_cast<W>(1 / rows.exp_sum(from, largest, to, n)), to, n);
-  }
-  out.write(begin, to, n);
-}
-
-// In pieces, e^(x - largest) worked out anew where it was not kept.
+// With all cores.
 template <class W, bool is_log>
 void long_softmax(const LineSource<W>& x, const LineTarget<W>& out, std::int64_t begin, std::int64_t length, Parallel& parallel) {
   const LineRows<W>& rows = line_rows<W>();
   const ExpSum<W> whole = exp_sum_of(x, begin, length, parallel);
-  const W largest = whole.largest;
   const auto last = static_cast<W>(is_log ? std::log(whole.sum) : 1 / whole.sum);
-  const auto finish = [&](std::int64_t at, std::int64_t n) {
+  for_each_segment(parallel, length, [&](std::size_t, std::int64_t segment, std::int64_t n) {
     LineRoom<W> room;
-    x.for_each_piece(at, n, room, [&](std::int64_t from, const W* piece, std::size_t some) {
-      W* to = out.room(from, room);
+    x.for_each_piece(begin + segment, n, room, [&](std::int64_t at, const W* piece, std::size_t some) {
+      W* to = out.room(at, room);
       if constexpr (is_log) {
-        rows.subtract(piece, largest, last, to, some);
+        rows.subtract(piece, whole.largest, last, to, some);
       } else {
-        rows.exp_sum(piece, largest, to, some);
+        rows.exp_sum(piece, whole.largest, to, some);
         rows.scale(to, last, to, some);
       }
-      out.write(from, to, some);
+      out.write(at, to, some);
     });
-  };
-  if (length <= long_line) return finish(begin, length);
-  for_each_segment(parallel, length, [&](std::size_t, std::int64_t at, std::int64_t n) { finish(begin + at, n); });
+  });
+}
+
+// Some lines at once, each going through its passes while it is in the cache. Half precision is held in `room`.
+template <class W, bool is_log>
+void softmax_of_lines(const LineSource<W>& x, const LineTarget<W>& out, std::int64_t begin, std::int64_t lines,
+                      std::int64_t length, W* room) {
+  const auto rows = static_cast<std::size_t>(lines);
+  const auto n = static_cast<std::size_t>(length);
+  if (!x.converts()) return line_rows<W>().softmax_lines(x.at(begin), out.at(begin), rows, n, is_log);
+  x.read_into(begin, lines * length, room);
+  line_rows<W>().softmax_lines(room, room, rows, n, is_log);
+  out.write(begin, room, rows * n);
+}
+
+constexpr std::int64_t strip = 64;  // columns
+
+template <class W>
+void softmax_of_strip(const LineSource<W>& x, const LineTarget<W>& out, std::int64_t begin, std::int64_t length,
+                      std::int64_t stride, std::int64_t columns, W* room, bool is_log) {
+  const auto n = static_cast<std::size_t>(length);
+  const auto count = static_cast<std::size_t>(columns);
+  const LineRows<W>& rows = line_rows<W>();
+  if (!x.converts()) return rows.softmax_columns(x.at(begin), out.at(begin), n, static_cast<std::size_t>(stride), count, is_log);
+  for (std::int64_t i = 0; i < length; ++i) x.read_into(begin + i * stride, columns, room + i * strip);
+  rows.softmax_columns(room, room, n, static_cast<std::size_t>(strip), count, is_log);
+  for (std::int64_t i = 0; i < length; ++i) out.write(begin + i * stride, room + i * strip, count);
+}
+
+// A matrix for each element of the axes before, the softmax of each of its columns.
+template <class W, bool is_log>
+void softmax_by_column(const KernelCall& call, KernelContext& context, std::size_t after) {
+  const LineSource<W> x(call.in(0));
+  const LineTarget<W> out(call.out());
+  const LineShape matrices(call.in(0), after + 1);
+  const std::int64_t columns = LineShape(call.in(0), after).length;
+  if (matrices.lines == 0 || matrices.length == 0) return;
+  const std::int64_t length = matrices.length / columns;
+  const std::int64_t strips = (columns + strip - 1) / strip;
+  for_each_lines(context.parallel, matrices.lines * strips, matrices.lines * matrices.length,
+                 [&](std::int64_t begin, std::int64_t end) {
+                   const auto room = x.room_for(length * strip);
+                   for (std::int64_t i = begin; i < end; ++i) {
+                     const std::int64_t first = i % strips * strip;
+                     softmax_of_strip(x, out, i / strips * matrices.length + first, length, columns,
+                                      std::min(strip, columns - first), room.get(), is_log);
+                   }
+                 });
 }
 
 template <class W, bool is_log>
 void softmax_as(const KernelCall& call, KernelContext& context) {
+  const auto after = static_cast<std::size_t>(call.attributes->as<SoftmaxAttributes>().after);
+  if (after > 0) return softmax_by_column<W, is_log>(call, context, after);
   const LineShape shape(call.in(0));
   const LineSource<W> x(call.in(0));
   const LineTarget<W> out(call.out());
@@ -58,15 +88,13 @@ void softmax_as(const KernelCall& call, KernelContext& context) {
     for (std::int64_t i = 0; i < shape.lines; ++i) long_softmax<W, is_log>(x, out, i * length, length, context.parallel);
     return;
   }
-  const bool is_short = length <= line_chunk || !x.converts();
+  const std::int64_t at_once = std::max<std::int64_t>(1, lines_at_once(x, length));
   for_each_lines(context.parallel, shape.lines, shape.lines * length, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i) {
-      if (is_short) {
-        short_softmax<W, is_log>(x, out, i * length, length);
-      } else {
-        long_softmax<W, is_log>(x, out, i * length, length, context.parallel);
-      }
-    }
+    LineRoom<W> small;
+    const auto large = x.room_for(length > line_chunk ? length : 0);
+    W* room = large != nullptr ? large.get() : small.elements.data();
+    for (std::int64_t i = begin; i < end; i += at_once)
+      softmax_of_lines<W, is_log>(x, out, i * length, std::min(at_once, end - i), length, room);
   });
 }
 

@@ -18,6 +18,7 @@ static void softmax(const KernelCall& call, KernelContext& context) {
 // Asked for before it is known whether packs can be had: a line that may have to be cut.
 static std::int64_t softmax_workspace(const OpCall&, const Inference& in) {
   const LineShape shape(in.shape(0));
+  if (in.attributes<SoftmaxAttributes>().after > 0) return 0;
   return shape.length > LineParts::least ? exp_part_bytes(shape) : 0;
 }
 

@@ -1,6 +1,7 @@
 // The kernels behind softmax and log_softmax.
 #pragma once
 
+#include "tutti/exec/neural_attributes.h"
 #include "tutti/kernels/cuda/exp_sum.cuh"
 #include "tutti/kernels/cuda/softmax.h"
 
@@ -51,8 +52,67 @@ __global__ void __launch_bounds__(part_threads)
                        });
 }
 
+inline constexpr int column_lanes = 32;  // columns side by side in a block
+inline constexpr int column_rows = 8;    // threads that share a column
+
+template <class W, class Join>
+__device__ __forceinline__ W join_column(W x, const Join& join) {
+  __shared__ W shared[column_rows][column_lanes];
+  __syncthreads();  // who still reads from the last time
+  shared[threadIdx.y][threadIdx.x] = x;
+  __syncthreads();
+  W all = shared[0][threadIdx.x];
+#pragma unroll
+  for (int i = 1; i < column_rows; ++i) all = join(all, shared[i][threadIdx.x]);
+  return all;
+}
+
+// Matrices of `length` rows one after the other; a block has up to 32 columns of one of them.
+template <class T>
+__global__ void __launch_bounds__(column_lanes* column_rows)
+    softmax_columns(const T* x, T* out, std::int64_t length, std::int64_t columns, std::int64_t strips, bool is_log) {
+  using W = Working<T>;
+  const std::int64_t matrix = blockIdx.x / strips;
+  const std::int64_t column = (blockIdx.x - matrix * strips) * column_lanes + threadIdx.x;
+  const bool is_column = column < columns;
+  const std::int64_t first = matrix * length * columns + column;
+  W largest = -INFINITY;
+  double sum = 0;
+  if (is_column) {
+#pragma unroll 4
+    for (std::int64_t i = threadIdx.y; i < length; i += column_rows) largest = Largest{}(largest, widen(x[first + i * columns]));
+  }
+  largest = join_column(largest, Largest{});
+  if (is_column) {
+#pragma unroll 4
+    for (std::int64_t i = threadIdx.y; i < length; i += column_rows)
+      sum += exponential<W>(widen(x[first + i * columns]) - largest);
+  }
+  sum = join_column(sum, Plus{});
+  if (!is_column) return;
+  const W last = is_log ? logarithm<W>(sum) : W{1} / static_cast<W>(sum);
+#pragma unroll 4
+  for (std::int64_t i = threadIdx.y; i < length; i += column_rows) {
+    const W apart = widen(x[first + i * columns]) - largest;
+    out[first + i * columns] = narrow<T>(is_log ? apart - last : exponential<W>(apart) * last);
+  }
+}
+
+template <class T>
+void run_softmax_by_column(const KernelCall& call, Queue& queue, std::size_t after, bool is_log) {
+  const LineShape matrices(call.in(0), after + 1);
+  if (matrices.lines == 0 || matrices.length == 0) return;
+  const std::int64_t columns = LineShape(call.in(0), after).length;
+  const std::int64_t strips = (columns + column_lanes - 1) / column_lanes;
+  const Grid grid{.blocks = dim3(static_cast<unsigned>(matrices.lines * strips)), .threads = dim3(column_lanes, column_rows)};
+  launch<softmax_columns<T>>(queue, call, grid, call.in(0).as<T>(), call.out().as<T>(), matrices.length / columns, columns,
+                             strips, is_log);
+}
+
 template <class T>
 void run_softmax(const KernelCall& call, Queue& queue, bool is_log) {
+  const auto after = static_cast<std::size_t>(call.attributes->as<SoftmaxAttributes>().after);
+  if (after > 0) return run_softmax_by_column<T>(call, queue, after, is_log);
   const LineShape shape(call.in(0));
   if (shape.lines == 0 || shape.length == 0) return;
   const T* x = call.in(0).as<T>();
