@@ -43,8 +43,8 @@ struct BoxMuller {
     const bool is_odd = (quarter & 1U) != 0;
     const T first = is_odd ? sine : cosine;
     const T second = is_odd ? cosine : sine;
-    out.cosine = quarter == 1 || quarter == 2 ? -first : first;
-    out.sine = quarter >= 2 ? -second : second;
+    out.cosine = (static_cast<Word>(quarter + 1) & 2U) != 0 ? -first : first;
+    out.sine = (quarter & 2U) != 0 ? -second : second;
     return out;
   }
 
@@ -68,10 +68,10 @@ struct BoxMuller {
     const T z = Math::mul(s, s);
     T r = 0;
     if constexpr (sizeof(T) == 4) {
-      r = series(z, {T(2) / 11, T(2) / 9, T(2) / 7, T(2) / 5, T(2) / 3});
+      r = series(z, T(2) / 11, T(2) / 9, T(2) / 7, T(2) / 5, T(2) / 3);
     } else {
-      r = series(z, {T(2) / 23, T(2) / 21, T(2) / 19, T(2) / 17, T(2) / 15, T(2) / 13, T(2) / 11, T(2) / 9, T(2) / 7, T(2) / 5,
-                     T(2) / 3});
+      r = series(z, T(2) / 23, T(2) / 21, T(2) / 19, T(2) / 17, T(2) / 15, T(2) / 13, T(2) / 11, T(2) / 9, T(2) / 7, T(2) / 5,
+                 T(2) / 3);
     }
     r = Math::mul(z, r);
     // ln 2 in two parts; the first, of few bits, gives an exact product.
@@ -91,18 +91,18 @@ struct BoxMuller {
                                       : T(3.06161699786838294307e-17);
     T p = 0;
     if constexpr (sizeof(T) == 4) {
-      p = series(square, {power<9>, power<7>, power<5>, power<3>});
+      p = series(square, power<9>, power<7>, power<5>, power<3>);
     } else {
-      p = series(square, {power<17>, power<15>, power<13>, power<11>, power<9>, power<7>, power<5>, power<3>});
+      p = series(square, power<17>, power<15>, power<13>, power<11>, power<9>, power<7>, power<5>, power<3>);
     }
     return Math::mul_add(y, first, Math::mul(y, Math::mul_add(square, p, rest)));
   }
   static constexpr T cosine_of(T square) noexcept {
     if constexpr (sizeof(T) == 4) {
-      return Math::mul_add(square, series(square, {power<10>, power<8>, power<6>, power<4>, power<2>}), T(1));
+      return Math::mul_add(square, series(square, power<10>, power<8>, power<6>, power<4>, power<2>), T(1));
     } else {
       return Math::mul_add(
-          square, series(square, {power<18>, power<16>, power<14>, power<12>, power<10>, power<8>, power<6>, power<4>, power<2>}),
+          square, series(square, power<18>, power<16>, power<14>, power<12>, power<10>, power<8>, power<6>, power<4>, power<2>),
           T(1));
     }
   }
@@ -115,11 +115,11 @@ struct BoxMuller {
   }
   template <int n>
   static constexpr T power = power_of(n);
-  // Horner; the highest coefficient first.
-  template <std::size_t n>
-  static constexpr T series(T x, const T (&coefficients)[n]) noexcept {
-    T sum = coefficients[0];
-    for (std::size_t i = 1; i < n; ++i) sum = Math::mul_add(sum, x, coefficients[i]);
+  // Horner; the highest coefficient first. Not a loop, which would keep the caller's from being vectorised.
+  template <class... Lower>
+  static constexpr T series(T x, T highest, Lower... lower) noexcept {
+    T sum = highest;
+    ((sum = Math::mul_add(sum, x, lower)), ...);
     return sum;
   }
 };

@@ -9,35 +9,21 @@
 
 #include "hwy/highway.h"
 #include "tutti/exec/box_muller.h"
+#include "tutti/kernels/cpu/rounded_math.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace tutti::kernels::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-template <class T>
-struct RoundedMath {
-  static T mul(T a, T b) { return a * b; }
-  static T add(T a, T b) { return a + b; }
-  static T div(T a, T b) { return a / b; }
-  // One rounding also where the instruction is missing: then it is a slow call, but the numbers stay the same.
-  static T mul_add(T a, T b, T c) {
-    if constexpr (sizeof(T) == 4) {
-      return __builtin_fmaf(a, b, c);
-    } else {
-      return __builtin_fma(a, b, c);
-    }
-  }
-};
-
 // Plain loops that the compiler vectorises, but for the square root, which it would have to guard.
 template <class T>
-void normal_row(const std::uint32_t* words, std::size_t pairs, T mean, T stddev, T* out) {
+[[gnu::flatten]] void normal_row(const std::uint32_t* words, std::size_t pairs, T mean, T stddev, T* out) {
   using Draw = BoxMuller<T, RoundedMath<T>>;
   using Word = typename Draw::Word;
   constexpr std::size_t most = 128;
   alignas(64) std::array<Word, 2 * most> given;
-  alignas(64) std::array<T, most> radius;
+  alignas(64) std::array<T, most> radius{};  // whole vectors are read
   alignas(64) std::array<T, most> cosine;
   alignas(64) std::array<T, most> sine;
   for (std::size_t at = 0; at < pairs; at += most) {

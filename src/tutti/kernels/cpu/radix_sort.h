@@ -44,8 +44,7 @@ struct WideItem {
 
 namespace detail {
 
-inline constexpr std::int64_t comparison_items = 256;     // up to here comparing is faster
-inline constexpr std::int64_t large_digit_items = 32768;  // from here on fewer, larger digits are
+inline constexpr std::int64_t comparison_items = 256;  // up to here comparing is faster
 inline constexpr std::int64_t parallel_items = 64 * 1024;
 inline constexpr std::size_t most_pieces = 16;
 
@@ -95,7 +94,7 @@ Item* sort_items(Item* items, Item* room, std::int64_t n, unsigned key_bits, Par
     return items;
   }
   const std::size_t pieces = n < detail::parallel_items ? 1 : std::clamp<std::size_t>(parallel.width(), 1, detail::most_pieces);
-  const bool is_large = n >= detail::large_digit_items && key_bits > 16;
+  const bool is_large = key_bits > 16;  // fewer passes, and fewer counts that wait for the one before
   const unsigned bits = is_large ? 11 : 8;
   const auto places = std::make_unique_for_overwrite<std::int64_t[]>(pieces << bits);
   for (unsigned bit = 0; bit < key_bits; bit += bits) {

@@ -140,7 +140,12 @@ static void random_bernoulli(const KernelCall& call, KernelContext& context) {
     }
     draw_all(draw.key, draw.counter, 4, call.out(), context, [&](const std::uint32_t* words, std::int64_t n, std::byte* to) {
       T* const out = reinterpret_cast<T*>(to);
-      for (std::int64_t i = 0; i < n; ++i) out[i] = words[i] < draw.threshold ? one : T{};
+      if (draw.threshold == 0) {
+        std::fill_n(out, n, T{});
+        return;
+      }
+      const auto last = static_cast<std::uint32_t>(draw.threshold - 1);  // 32 bits, also of a threshold of 2^32
+      for (std::int64_t i = 0; i < n; ++i) out[i] = words[i] <= last ? one : T{};
     });
   });
 }
