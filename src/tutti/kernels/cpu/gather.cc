@@ -21,9 +21,26 @@ void copy_line(const U* from, std::int64_t from_step, U* to, std::int64_t to_ste
   }
 }
 
+template <class U>
+void gather_elements(const IndexSpace& space, const Operand& indices, const U* x, U* out, Site site) {
+  for_each_run(space, indices, site, [&](const auto& run) {
+    U* const to = out + run.value;
+    if (run.is_plain()) {
+      const U* const from = x + run.place;
+      for (std::int64_t i = 0; i < run.n; ++i) {
+        const auto index = static_cast<std::int64_t>(run.indices[i]);
+        to[i] = from[(index + (run.size & (index >> 63U))) * run.stride];
+      }
+    } else {
+      for (std::int64_t i = 0; i < run.n; ++i) to[i * run.value_step] = x[run.place_at(i)];
+    }
+  });
+}
+
 // A part of the space by one thread. Indices are looked up a block at a time and used for every outer step.
 template <class U>
 void gather_part(const IndexSpace& space, const Operand* indices, const U* x, U* out, Site site) {
+  if (is_by_element(space)) return gather_elements(space, *indices, x, out, site);
   const std::int64_t positions = space.position_count();
   const std::int64_t slice = space.slice_count();
   const Line line = line_of(space);
@@ -107,7 +124,7 @@ void gather(const IndexSpace& space, const KernelCall& call, KernelContext& cont
   });
 }
 
-void check_indices(const KernelCall& call) {
+void check_dtypes(const KernelCall& call) {
   for (std::size_t i = 1; i < call.inputs; ++i) {
     const DType dtype = call.in(i).dtype;
     if (dtype != DType::i32 && dtype != DType::i64) refuse_dtype("a gather with indices", dtype, call.site);
@@ -117,20 +134,20 @@ void check_indices(const KernelCall& call) {
 }  // namespace
 
 static void take(const KernelCall& call, KernelContext& context) {
-  check_indices(call);
+  check_dtypes(call);
   const std::int32_t axis = call.attributes->as<TakeAttributes>().axis;
   const std::array names{static_cast<std::int8_t>(axis)};
   gather(gather_space(call, static_cast<std::size_t>(axis), names), call, context);
 }
 
 static void gather_nd(const KernelCall& call, KernelContext& context) {
-  check_indices(call);
+  check_dtypes(call);
   const auto attributes = call.attributes->as<GatherAttributes>();
   gather(gather_space(call, static_cast<std::size_t>(attributes.first), attributes.names), call, context);
 }
 
 static void take_along_axis(const KernelCall& call, KernelContext& context) {
-  check_indices(call);
+  check_dtypes(call);
   gather(along_space(call, static_cast<std::size_t>(call.attributes->as<AlongAttributes>().axis)), call, context);
 }
 

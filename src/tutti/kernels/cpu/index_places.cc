@@ -46,6 +46,25 @@ void add_checked(const Operand& from, std::int64_t offset, std::int64_t step, st
 
 }  // namespace
 
+template <class I>
+void check_indices(const I* indices, std::int64_t step, std::int64_t n, const IndexSpace::Indexed& axis, Site site) {
+  // The sign bit ends up set as in add_indices.
+  std::uint64_t wrong = 0;
+  const auto end = static_cast<std::uint64_t>(axis.size);
+  const auto look_at = [&](std::int64_t i) {
+    const auto index = static_cast<std::uint64_t>(static_cast<std::int64_t>(indices[i]));
+    wrong |= (end - 1 - index) | (index + end);
+  };
+  if (step == 1) {
+    for (std::int64_t i = 0; i < n; ++i) look_at(i);
+  } else {
+    for (std::int64_t i = 0; i < n; ++i) look_at(i * step);
+  }
+  if (wrong >> 63U != 0) refuse(indices, step, n, axis, site);
+}
+template void check_indices(const std::int32_t*, std::int64_t, std::int64_t, const IndexSpace::Indexed&, Site);
+template void check_indices(const std::int64_t*, std::int64_t, std::int64_t, const IndexSpace::Indexed&, Site);
+
 void locate(const IndexSpace& space, const Operand* indices, std::int64_t begin, std::int64_t n, PlaceBlock& block, Site site) {
   const std::size_t first = space.outer;
   const std::size_t last = space.rank - space.inner;

@@ -9,7 +9,7 @@
 
 namespace tutti::kernels {
 
-inline constexpr std::int64_t most_places = 512;
+inline constexpr std::int64_t most_places = 1024;
 
 // The places of up to most_places positions, and where their values lie.
 struct PlaceBlock {
@@ -38,6 +38,78 @@ void for_each_step(const IndexSpace& space, std::size_t first, std::size_t last,
       at[axis] = 0;
     }
   }
+}
+
+// Throws KernelFailed unless all are in range. Of int32 or int64.
+template <class I>
+void check_indices(const I* indices, std::int64_t step, std::int64_t n, const IndexSpace::Indexed& axis, Site site);
+
+// Positions that lie side by side, their indices known to be in range.
+template <class I>
+struct Run {
+  const I* indices;
+  std::int64_t n;
+  std::int64_t place;  // of the first position; then the steps from one to the next
+  std::int64_t value;
+  std::int64_t place_step;
+  std::int64_t value_step;
+  std::int64_t index_step;
+  std::int64_t size;    // of the indexed axis
+  std::int64_t stride;  // along it
+
+  [[nodiscard]] std::int64_t place_at(std::int64_t i) const noexcept {
+    const auto index = static_cast<std::int64_t>(indices[i * index_step]);
+    return place + i * place_step + (index + (size & (index >> 63U))) * stride;
+  }
+  [[nodiscard]] bool is_plain() const noexcept { return index_step == 1 && value_step == 1 && place_step == 0; }
+};
+
+// One index tensor, no outer axes, slices of one element: the case in which looking an index up costs as much as what is done
+// with it, so that nothing is written down in between.
+inline bool is_by_element(const IndexSpace& space) noexcept { return space.indices == 1 && space.outer == 0 && space.inner == 0; }
+template <class I, class Visit>
+void for_each_run(const IndexSpace& space, const Operand& indices, Site site, const Visit& visit) {
+  constexpr std::int64_t longest = 2048;  // its indices are still near when they are used
+  const std::size_t along = space.rank == 0 ? 0 : space.rank - 1;
+  const bool is_one = space.rank == 0;
+  const std::int64_t length = is_one ? 1 : space.size[along];
+  Run<I> run{};
+  run.size = space.indexed[0].size;
+  run.stride = space.indexed[0].stride;
+  if (!is_one) {
+    run.place_step = space.place[along];
+    run.value_step = space.value[along];
+    run.index_step = space.index[along][0];
+  }
+  const std::int64_t lines = space.count(0, along);
+  std::array<std::int64_t, most_axes> at{};
+  std::int64_t place = space.place_base;
+  std::int64_t value = space.value_base;
+  std::int64_t offset = space.index_base[0];
+  for (std::int64_t line = 0; line < lines; ++line) {
+    for (std::int64_t begin = 0; begin < length; begin += longest) {
+      run.n = length - begin < longest ? length - begin : longest;
+      run.indices = indices.as<I>() + offset + begin * run.index_step;
+      run.place = place + begin * run.place_step;
+      run.value = value + begin * run.value_step;
+      check_indices(run.indices, run.index_step, run.n, space.indexed[0], site);
+      visit(run);
+    }
+    for (std::size_t axis = along; axis-- > 0;) {
+      const bool is_at_end = ++at[axis] == space.size[axis];
+      const std::int64_t steps = is_at_end ? 1 - space.size[axis] : 1;
+      place += steps * space.place[axis];
+      value += steps * space.value[axis];
+      offset += steps * space.index[axis][0];
+      if (!is_at_end) break;
+      at[axis] = 0;
+    }
+  }
+}
+template <class Visit>
+void for_each_run(const IndexSpace& space, const Operand& indices, Site site, const Visit& visit) {
+  if (indices.dtype == DType::i64) return for_each_run<std::int64_t>(space, indices, site, visit);
+  for_each_run<std::int32_t>(space, indices, site, visit);
 }
 
 // One line of a slice: its innermost axis. A slice without axes is a line of one element.

@@ -35,18 +35,26 @@ static void nonzero(const KernelCall& call, KernelContext& context) {
     const std::int64_t begin = static_cast<std::int64_t>(range) * range_elements;
     const std::int64_t end = std::min(begin + range_elements, reader.count());
     std::int64_t row = starts[range];
+    std::array<std::int32_t, block_elements> found;
     for (std::int64_t at = begin; at < end && row < room; at += block_elements) {
       const std::int64_t n = std::min(block_elements, end - at);
       reader.read(at, n, scratch, truth.data());
+      std::size_t count = 0;  // no branch on what cannot be foretold
       for (std::int64_t i = 0; i < n; ++i) {
-        if (truth[static_cast<std::size_t>(i)] == 0) continue;
-        if (row == room) return;
-        std::int64_t rest = at + i;
-        std::int64_t* target = out.as<std::int64_t>() + row++ * row_axis.stride;
-        for (std::size_t axis = in.rank; axis-- > 0;) {
-          target[static_cast<std::int64_t>(axis) * column.stride] = rest % in.axes[axis].size;
-          rest /= in.axes[axis].size;
+        found[count] = static_cast<std::int32_t>(i);
+        count += truth[static_cast<std::size_t>(i)];
+      }
+      count = std::min(count, static_cast<std::size_t>(room - row));
+      std::int64_t* target = out.as<std::int64_t>() + row * row_axis.stride;
+      row += static_cast<std::int64_t>(count);
+      for (std::size_t i = 0; i < count; ++i, target += row_axis.stride) {
+        std::int64_t rest = at + found[i];
+        for (std::size_t axis = in.rank; axis-- > 1;) {
+          const std::int64_t above = rest / in.axes[axis].size;
+          target[static_cast<std::int64_t>(axis) * column.stride] = rest - above * in.axes[axis].size;
+          rest = above;
         }
+        *target = rest;
       }
     }
   });

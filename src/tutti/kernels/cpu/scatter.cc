@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <memory>
 #include <vector>
 
 #include "tutti/exec/scatter_attributes.h"
@@ -62,8 +63,9 @@ W combined(W a, W b) {
   }
 }
 
-template <ScatterMode mode, class T>
-void update_line(T* to, std::int64_t to_step, const T* from, std::int64_t from_step, std::int64_t n) {
+// T: what the region holds; V: what the values are stored as. They differ where half precision is worked on as f32.
+template <ScatterMode mode, class T, class V>
+void update_line(T* to, std::int64_t to_step, const V* from, std::int64_t from_step, std::int64_t n) {
   if constexpr (mode == ScatterMode::set) {
     if (to_step == 1 && from_step == 1) {
       std::memcpy(to, from, static_cast<std::size_t>(n) * sizeof(T));
@@ -86,10 +88,32 @@ struct Share {
   std::int64_t high;
 };
 
+template <ScatterMode mode, class T, class V>
+void scatter_one_by_one(const IndexSpace& space, const KernelCall& call, T* region) {
+  const V* values = call.in(1).as<V>();
+  for_each_run(space, call.operands[2], call.site, [&](const auto& run) {
+    const V* from = values + run.value;
+    if (run.is_plain()) {
+      T* const to = region + run.place;
+      for (std::int64_t i = 0; i < run.n; ++i) {
+        const auto index = static_cast<std::int64_t>(run.indices[i]);
+        T& element = to[(index + (run.size & (index >> 63U))) * run.stride];
+        element = static_cast<T>(combined<mode>(widened(element), widened(from[i])));
+      }
+      return;
+    }
+    for (std::int64_t i = 0; i < run.n; ++i) {
+      T& element = region[run.place_at(i)];
+      element = static_cast<T>(combined<mode>(widened(element), widened(from[i * run.value_step])));
+    }
+  });
+}
+
 // Positions in row order: the last of several values for one place wins, and sums are added up in the order of their values.
-template <ScatterMode mode, class T>
+template <ScatterMode mode, class T, class V>
 void scatter_part(const IndexSpace& space, const KernelCall& call, T* region, const Share* share) {
-  const T* values = call.in(1).as<T>();
+  if (is_by_element(space) && share == nullptr) return scatter_one_by_one<mode, T, V>(space, call, region);
+  const V* values = call.in(1).as<V>();
   const std::int64_t positions = space.position_count();
   const bool is_element = space.slice_count() == 1;
   const Line line = line_of(space);
@@ -102,7 +126,7 @@ void scatter_part(const IndexSpace& space, const KernelCall& call, T* region, co
         const std::int64_t at = place + block.place[i];
         if (share != nullptr && (at < share->low || at >= share->high)) continue;
         T* to = region + at;
-        const T* from = values + value + block.value[i];
+        const V* from = values + value + block.value[i];
         if (is_element) {
           *to = static_cast<T>(combined<mode>(widened(*to), widened(*from)));
           continue;
@@ -168,15 +192,12 @@ void scatter_halves(const IndexSpace& space, const KernelCall& call, T* region, 
   parallel.for_each_chunk(chunks, [&](std::size_t chunk) { work(runs * chunk / chunks, runs * (chunk + 1) / chunks); });
 }
 
-template <ScatterMode mode, class T>
-void scatter_elements(const IndexSpace& space, const KernelCall& call, T* region, Parallel& parallel) {
+template <ScatterMode mode, class T, class V>
+void scatter_shared(const IndexSpace& space, const KernelCall& call, T* region, Parallel& parallel) {
   const auto attributes = call.attributes->as<ScatterAttributes>();
-  if constexpr (is_half<T> && (mode == ScatterMode::add || mode == ScatterMode::multiply)) {
-    return scatter_halves<mode>(space, call, region, parallel);
-  }
   const auto width = static_cast<std::int64_t>(parallel.width());
   const std::int64_t moved = space.outer_count() * space.position_count() * space.slice_count();
-  if (moved < serial_elements || width == 1) return scatter_part<mode>(space, call, region, nullptr);
+  if (moved < serial_elements || width == 1) return scatter_part<mode, T, V>(space, call, region, nullptr);
   // Along an axis that keeps places apart, if there is a long one: every thread then has places of its own.
   std::size_t cut = space.rank;
   for (std::size_t i = 0; i < space.rank && cut == space.rank; ++i) {
@@ -186,23 +207,55 @@ void scatter_elements(const IndexSpace& space, const KernelCall& call, T* region
     const std::int64_t size = space.size[cut];
     parallel.for_each_chunk(static_cast<std::size_t>(2 * width), [&](std::size_t chunk) {
       const auto i = static_cast<std::int64_t>(chunk);
-      scatter_part<mode>(space.part(cut, size * i / (2 * width), size * (i + 1) / (2 * width)), call, region, nullptr);
+      scatter_part<mode, T, V>(space.part(cut, size * i / (2 * width), size * (i + 1) / (2 * width)), call, region, nullptr);
     });
     return;
   }
-  // Otherwise every thread looks at all positions and takes those whose places are its own.
+  // Otherwise every thread looks at all positions and takes those whose places are its own; for single elements that costs more
+  // than it saves.
+  constexpr std::int64_t least_slice = 8;
+  if (space.slice_count() < least_slice) return scatter_part<mode, T, V>(space, call, region, nullptr);
   std::int64_t reach = 1;
-  for (std::size_t i = 0; i < static_cast<std::size_t>(attributes.rank); ++i)
-    reach += (attributes.axes[i].size - 1) * std::abs(attributes.axes[i].stride);
   std::int64_t lowest = 0;  // steps back give places before the region's first element
   for (std::size_t i = 0; i < static_cast<std::size_t>(attributes.rank); ++i) {
-    if (attributes.axes[i].stride < 0) lowest += (attributes.axes[i].size - 1) * attributes.axes[i].stride;
+    const std::int64_t span = (attributes.axes[i].size - 1) * attributes.axes[i].stride;
+    reach += std::abs(span);
+    lowest += std::min<std::int64_t>(span, 0);
   }
   parallel.for_each_chunk(static_cast<std::size_t>(width), [&](std::size_t chunk) {
     const auto i = static_cast<std::int64_t>(chunk);
     const Share share{lowest + reach * i / width, lowest + reach * (i + 1) / width};
-    scatter_part<mode>(space, call, region, &share);
+    scatter_part<mode, T, V>(space, call, region, &share);
   });
+}
+
+// The whole output as f32, changed, and rounded once: for changes that are many, next to its size.
+template <ScatterMode mode, class T>
+void scatter_widened(const IndexSpace& space, const KernelCall& call, Parallel& parallel) {
+  const Operand& out = call.out();
+  const std::int64_t count = out.count();
+  const auto sums = std::make_unique_for_overwrite<float[]>(static_cast<std::size_t>(count));
+  const Reader reader(out, DType::f32);
+  for_each_range(parallel, count, [&](std::int64_t begin, std::int64_t end) {
+    reader.read_into(begin, end - begin, reinterpret_cast<std::byte*>(sums.get() + begin));
+  });
+  scatter_shared<mode, float, T>(space, call, sums.get() + call.attributes->as<ScatterAttributes>().offset, parallel);
+  const Row narrow = conversion(DType::f32, out.dtype);
+  for_each_range(parallel, count, [&](std::int64_t begin, std::int64_t end) {
+    const void* from = sums.get() + begin;
+    narrow(&from, 0, out.as<T>() + begin, static_cast<std::size_t>(end - begin));
+  });
+}
+
+template <ScatterMode mode, class T>
+void scatter_elements(const IndexSpace& space, const KernelCall& call, T* region, Parallel& parallel) {
+  if constexpr (is_half<T> && (mode == ScatterMode::add || mode == ScatterMode::multiply)) {
+    const std::int64_t moved = space.outer_count() * space.position_count() * space.slice_count();
+    if (call.out().is_dense() && call.out().count() / 8 <= moved) return scatter_widened<mode, T>(space, call, parallel);
+    return scatter_halves<mode>(space, call, region, parallel);
+  } else {
+    scatter_shared<mode, T, T>(space, call, region, parallel);
+  }
 }
 
 template <class T>
