@@ -83,9 +83,36 @@ void with_width(std::size_t size, Use&& use) {
   }
 }
 
+constexpr std::int64_t few = 16;  // elements in a row that are not worth a run of their own
+
+// Each of the elements that read(first, count, to) gives, `times` in a row: those numbered begin ... begin + n - 1.
+template <class U, class Read>
+void repeat_each(std::int64_t begin, std::int64_t n, std::int64_t times, U* out, const Read& read) {
+  constexpr std::int64_t most = 512;
+  alignas(64) std::array<U, most> held;
+  U* const end = out + n;
+  std::int64_t skipped = begin % times;
+  for (std::int64_t first = begin / times; out < end; first += most) {
+    const std::int64_t some = std::min(most, (skipped + (end - out) + times - 1) / times);
+    read(first, some, held.data());
+    for (std::int64_t i = 0; i < some; ++i, skipped = 0) {
+      const U value = held[static_cast<std::size_t>(i)];
+      U* const stop = out + std::min<std::int64_t>(times - skipped, end - out);
+      while (out < stop) *out++ = value;
+    }
+  }
+}
+
 }  // namespace
 
 void Layout::gather(std::int64_t begin, std::int64_t n, void* to) const noexcept {
+  if (rank_ > 1 && axes_[rank_ - 1].stride == 0 && axes_[rank_ - 1].size <= few) {
+    Layout once = *this;
+    --once.rank_;
+    const auto read = [&once](std::int64_t first, std::int64_t count, void* held) { once.gather(first, count, held); };
+    return with_width(element_size_,
+                      [&]<class U>(U) { repeat_each(begin, n, axes_[rank_ - 1].size, static_cast<U*>(to), read); });
+  }
   const std::int64_t stride = rank_ == 0 ? 0 : axes_[rank_ - 1].stride;
   with_width(element_size_, [&]<class U>(U) {
     U* const target = static_cast<U*>(to);
