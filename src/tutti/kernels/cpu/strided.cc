@@ -85,21 +85,39 @@ void with_width(std::size_t size, Use&& use) {
 
 constexpr std::int64_t few = 16;  // elements in a row that are not worth a run of their own
 
+template <int times, class U>
+void repeat_whole(const U* from, std::int64_t n, U* to) {
+  for (std::int64_t i = 0; i < n; ++i) {
+    for (int k = 0; k < times; ++k) to[i * times + k] = from[i];
+  }
+}
+
 // Each of the elements that read(first, count, to) gives, `times` in a row: those numbered begin ... begin + n - 1.
 template <class U, class Read>
 void repeat_each(std::int64_t begin, std::int64_t n, std::int64_t times, U* out, const Read& read) {
   constexpr std::int64_t most = 512;
   alignas(64) std::array<U, most> held;
-  U* const end = out + n;
-  std::int64_t skipped = begin % times;
-  for (std::int64_t first = begin / times; out < end; first += most) {
-    const std::int64_t some = std::min(most, (skipped + (end - out) + times - 1) / times);
-    read(first, some, held.data());
-    for (std::int64_t i = 0; i < some; ++i, skipped = 0) {
-      const U value = held[static_cast<std::size_t>(i)];
-      U* const stop = out + std::min<std::int64_t>(times - skipped, end - out);
-      while (out < stop) *out++ = value;
+  const std::int64_t end = begin + n;
+  for (std::int64_t at = begin; at < end;) {
+    const std::int64_t first = at / times;
+    if (at % times != 0 || end - at < times) {  // a part of one
+      const std::int64_t some = std::min((first + 1) * times, end) - at;
+      read(first, 1, held.data());
+      std::fill_n(out + (at - begin), some, held[0]);
+      at += some;
+      continue;
     }
+    const std::int64_t some = std::min(most, (end - at) / times);
+    read(first, some, held.data());
+    U* to = out + (at - begin);
+    switch (times) {
+      case 2: repeat_whole<2>(held.data(), some, to); break;
+      case 3: repeat_whole<3>(held.data(), some, to); break;
+      case 4: repeat_whole<4>(held.data(), some, to); break;
+      default:
+        for (std::int64_t i = 0; i < some; ++i) std::fill_n(to + i * times, times, held[static_cast<std::size_t>(i)]);
+    }
+    at += some * times;
   }
 }
 
