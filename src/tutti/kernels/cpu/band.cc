@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cstring>
 
 #include "tutti/exec/manipulation_attributes.h"
 #include "tutti/kernels/cpu/filler.h"
@@ -16,16 +17,17 @@ static void matrix_band_part(const KernelCall& call, KernelContext& context) {
   const std::int64_t count = out.count();
   if (count == 0) return;
   const Layout from(call.in(0));
-  constexpr std::uint64_t zero = 0;
-  const std::size_t size = size_of(out.dtype);
-  const Filler zeros(reinterpret_cast<const std::byte*>(&zero), size);
+  const auto size = static_cast<std::int64_t>(size_of(out.dtype));
+  const auto clear = [size](std::byte* to, std::int64_t n) { std::memset(to, 0, static_cast<std::size_t>(n * size)); };
   for_each_lines(context.parallel, count / columns, count, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t line = begin; line < end; ++line) {
       const std::int64_t row = line % rows;
       const std::int64_t first = std::clamp<std::int64_t>(row + low, 0, columns);
       const std::int64_t last = std::clamp(row + high + 1, first, columns);
-      zeros.frame(out.data + line * columns * static_cast<std::int64_t>(size), first, from, line * columns + first, last - first,
-                  columns - last);
+      std::byte* to = out.data + line * columns * size;
+      clear(to, first);
+      if (last > first) from.gather(line * columns + first, last - first, to + first * size);
+      clear(to + last * size, columns - last);
     }
   });
 }

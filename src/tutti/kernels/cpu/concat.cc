@@ -1,5 +1,10 @@
 #include <algorithm>
+#include <array>
 #include <cstring>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
 
 #include "tutti/exec/manipulation_attributes.h"
 #include "tutti/kernels/cpu/kernels.h"
@@ -16,40 +21,94 @@ struct Lines {
   std::int64_t bytes = 0;  // of one
 };
 
-// Pieces of one element each, from `begin` to `end` of the lines.
+// Where one input has its pieces: each lies side by side, and the next begins `step` bytes further on.
+struct Pieces {
+  const std::byte* data = nullptr;
+  std::int64_t bytes = 0;
+  std::int64_t step = 0;
+};
+
+// Pieces of one element each, those of lines begin ... end - 1.
 template <class U>
-void spread(const std::byte* from, std::byte* to, std::int64_t step, std::int64_t begin, std::int64_t end) {
-  for (std::int64_t i = begin; i < end; ++i)
-    std::memcpy(to + i * step, from + i * static_cast<std::int64_t>(sizeof(U)), sizeof(U));
+void spread(const Pieces& from, std::byte* to, std::int64_t step, std::int64_t begin, std::int64_t end) {
+  for (std::int64_t i = begin; i < end; ++i) std::memcpy(to + i * step, from.data + i * from.step, sizeof(U));
 }
 
-void copy_pieces(const std::byte* from, std::int64_t bytes, std::byte* to, std::int64_t step, std::int64_t begin,
-                 std::int64_t end) {
-  switch (bytes) {
+void copy_pieces(const Pieces& from, std::byte* to, std::int64_t step, std::int64_t begin, std::int64_t end) {
+  switch (from.bytes) {
     case 1: return spread<std::uint8_t>(from, to, step, begin, end);
     case 2: return spread<std::uint16_t>(from, to, step, begin, end);
     case 4: return spread<std::uint32_t>(from, to, step, begin, end);
     case 8: return spread<std::uint64_t>(from, to, step, begin, end);
     default: break;
   }
-  for (std::int64_t i = begin; i < end; ++i) std::memcpy(to + i * step, from + i * bytes, static_cast<std::size_t>(bytes));
+  for (std::int64_t i = begin; i < end; ++i)
+    std::memcpy(to + i * step, from.data + i * from.step, static_cast<std::size_t>(from.bytes));
 }
 
-// Inputs that lie dense: some lines at a time, so that the output is written from front to back.
-void join_dense(const KernelCall& call, const Lines& lines, std::size_t axis, Parallel& parallel) {
+// Nothing if the input does not lie like that.
+std::optional<Pieces> pieces_of(const Operand& in, std::size_t axis) {
+  Operand front = in;
+  front.rank = static_cast<std::uint8_t>(axis);
+  Operand back = in;
+  back.rank = static_cast<std::uint8_t>(in.rank - axis);
+  std::copy(in.axes.begin() + static_cast<std::ptrdiff_t>(axis), in.axes.begin() + in.rank, back.axes.begin());
+  const Layout lines(front);
+  if (!back.is_dense() || lines.rank() > 1) return std::nullopt;
+  const auto size = static_cast<std::int64_t>(size_of(in.dtype));
+  return Pieces{in.data, back.count() * size, lines.rank() == 0 ? 0 : lines.axis(0).stride * size};
+}
+
+// Some lines of all inputs at a time, so that the output is written from front to back.
+void join(std::span<const Pieces> inputs, const Lines& lines, std::byte* out, std::int64_t elements, Parallel& parallel) {
   constexpr std::int64_t block_bytes = 32 * 1024;
-  const std::int64_t at_once = std::max<std::int64_t>(1, block_bytes / std::max<std::int64_t>(lines.bytes, 1));
-  for_each_lines(parallel, lines.count, call.out().count(), [&](std::int64_t begin, std::int64_t end) {
+  const std::int64_t at_once = std::max<std::int64_t>(1, block_bytes / lines.bytes);
+  for_each_lines(parallel, lines.count, elements, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t at = begin; at < end; at += at_once) {
-      std::byte* to = call.out().data;
-      for (std::size_t i = 0; i < call.inputs; ++i) {
-        const std::int64_t bytes =
-            lines.bytes / std::max<std::int64_t>(call.out().axes[axis].size, 1) * call.in(i).axes[axis].size;
-        copy_pieces(call.in(i).data, bytes, to, lines.bytes, at, std::min(at + at_once, end));
-        to += bytes;
+      std::byte* to = out;
+      for (const Pieces& in : inputs) {
+        copy_pieces(in, to, lines.bytes, at, std::min(at + at_once, end));
+        to += in.bytes;
       }
     }
   });
+}
+
+constexpr std::int64_t worth_a_copy = 4096;  // elements
+
+// An input that lies otherwise, brought into row order.
+Pieces dense_pieces(const Operand& in, std::size_t axis, std::unique_ptr<std::byte[]>& memory, Parallel& parallel) {
+  memory = std::make_unique_for_overwrite<std::byte[]>(static_cast<std::size_t>(in.count()) * size_of(in.dtype));
+  Operand own = in;
+  own.data = memory.get();
+  std::int64_t stride = 1;
+  for (std::size_t i = in.rank; i-- > 0;) {
+    own.axes[i].stride = stride;
+    stride *= in.axes[i].size;
+  }
+  copy(in, own, parallel);
+  return *pieces_of(own, axis);
+}
+
+// A line at a time; false if some input has its elements too far apart for that and is too small to be copied for it.
+bool join_lines(const KernelCall& call, const Lines& lines, std::size_t axis, Parallel& parallel) {
+  constexpr std::size_t most = 16;
+  std::array<Pieces, most> few;
+  std::vector<Pieces> many(call.inputs > most ? call.inputs : 0);
+  Pieces* const inputs = call.inputs > most ? many.data() : few.data();
+  std::vector<std::unique_ptr<std::byte[]>> copies;
+  for (std::size_t i = 0; i < call.inputs; ++i) {
+    const Operand& in = call.in(i);
+    if (const std::optional<Pieces> found = pieces_of(in, axis)) {
+      inputs[i] = *found;
+    } else if (call.out().count() >= worth_a_copy && in.count() > 0) {
+      inputs[i] = dense_pieces(in, axis, copies.emplace_back(), parallel);
+    } else {
+      return false;
+    }
+  }
+  join({inputs, call.inputs}, lines, call.out().data, call.out().count(), parallel);
+  return true;
 }
 
 }  // namespace
@@ -62,9 +121,7 @@ static void concat(const KernelCall& call, KernelContext& context) {
   Lines lines;
   for (std::size_t i = 0; i < axis; ++i) lines.count *= out.axes[i].size;
   lines.bytes = out.count() / lines.count * size;
-  bool are_dense = true;
-  for (std::size_t i = 0; i < call.inputs; ++i) are_dense = are_dense && call.in(i).is_dense();
-  if (are_dense && lines.count > 1) return join_dense(call, lines, axis, context.parallel);
+  if (lines.count > 1 && join_lines(call, lines, axis, context.parallel)) return;
   Operand part = out;
   for (std::size_t i = 0; i < call.inputs; ++i) {
     part.axes[axis].size = call.in(i).axes[axis].size;
