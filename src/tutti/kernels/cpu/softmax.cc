@@ -48,10 +48,23 @@ void softmax_of_strip(const LineSource<W>& x, const LineTarget<W>& out, std::int
   const auto n = static_cast<std::size_t>(length);
   const auto count = static_cast<std::size_t>(columns);
   const LineRows<W>& rows = line_rows<W>();
-  if (!x.converts()) return rows.softmax_columns(x.at(begin), out.at(begin), n, static_cast<std::size_t>(stride), count, is_log);
-  for (std::int64_t i = 0; i < length; ++i) x.read_into(begin + i * stride, columns, room + i * strip);
+  if (room == nullptr)
+    return rows.softmax_columns(x.at(begin), out.at(begin), n, static_cast<std::size_t>(stride), count, is_log);
+  for (std::int64_t i = 0; i < length; ++i) {
+    if (x.converts()) {
+      x.read_into(begin + i * stride, columns, room + i * strip);
+    } else {
+      std::copy_n(x.at(begin + i * stride), columns, room + i * strip);
+    }
+  }
   rows.softmax_columns(room, room, n, static_cast<std::size_t>(strip), count, is_log);
-  for (std::int64_t i = 0; i < length; ++i) out.write(begin + i * stride, room + i * strip, count);
+  for (std::int64_t i = 0; i < length; ++i) {
+    if (x.converts()) {
+      out.write(begin + i * stride, room + i * strip, count);
+    } else {
+      std::copy_n(room + i * strip, columns, out.at(begin + i * stride));
+    }
+  }
 }
 
 // A matrix for each element of the axes before, the softmax of each of its columns.
@@ -64,15 +77,17 @@ void softmax_by_column(const KernelCall& call, KernelContext& context, std::size
   if (matrices.lines == 0 || matrices.length == 0) return;
   const std::int64_t length = matrices.length / columns;
   const std::int64_t strips = (columns + strip - 1) / strip;
-  for_each_lines(context.parallel, matrices.lines * strips, matrices.lines * matrices.length,
-                 [&](std::int64_t begin, std::int64_t end) {
-                   const auto room = x.room_for(length * strip);
-                   for (std::int64_t i = begin; i < end; ++i) {
-                     const std::int64_t first = i % strips * strip;
-                     softmax_of_strip(x, out, i / strips * matrices.length + first, length, columns,
-                                      std::min(strip, columns - first), room.get(), is_log);
-                   }
-                 });
+  for_each_lines(
+      context.parallel, matrices.lines * strips, matrices.lines * matrices.length, [&](std::int64_t begin, std::int64_t end) {
+        // Long columns of wide rows would fall into few sets of the cache: they are read and written but once.
+        const bool is_held = x.converts() || length > 32;
+        const auto room = is_held ? std::make_unique_for_overwrite<W[]>(static_cast<std::size_t>(length * strip)) : nullptr;
+        for (std::int64_t i = begin; i < end; ++i) {
+          const std::int64_t first = i % strips * strip;
+          softmax_of_strip(x, out, i / strips * matrices.length + first, length, columns, std::min(strip, columns - first),
+                           room.get(), is_log);
+        }
+      });
 }
 
 template <class W, bool is_log>
