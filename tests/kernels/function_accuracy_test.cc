@@ -22,9 +22,9 @@ struct Function {
 const std::array unary{
     Function{"Expm1", [](Exact x) { return std::expm1(x); }, -40, 90, 2},
     Function{"Log", [](Exact x) { return std::log(x); }, 0, 4, 2, 1},
-    Function{"Log1p", [](Exact x) { return std::log1p(x); }, -1, 3, 3},
+    Function{"Log1p", [](Exact x) { return std::log1p(x); }, -1, 3, 3, 2},
     Function{"Log2", [](Exact x) { return std::log2(x); }, 0, 4, 3, 2},
-    Function{"Log10", [](Exact x) { return std::log10(x); }, 0, 4, 3},
+    Function{"Log10", [](Exact x) { return std::log10(x); }, 0, 4, 3, 2},
     Function{"Sin", [](Exact x) { return std::sin(x); }, -40, 40, 2, 2},
     Function{"Cos", [](Exact x) { return std::cos(x); }, -40, 40, 2, 2},
     Function{"Tan", [](Exact x) { return std::tan(x); }, -40, 40, 4},

@@ -113,7 +113,7 @@ TEST(AgainstNumPy, Clip) {
       const Input x = random_input(random, dtype, shape, layout, any_values(random));
       const Input low = random_input(random, dtype, random.broadcast_partner(shape), any_layout(random), any_values(random));
       const Input high = random_input(random, dtype, random.broadcast_partner(shape), any_layout(random), any_values(random));
-      const auto add = [&](bool has_low, bool has_high, std::vector<const Input*> inputs, const Tensor& result) {
+      const auto add = [&](bool has_low, bool has_high, const std::vector<const Input*>& inputs, const Tensor& result) {
         const auto word = [](bool is_there) { return is_there ? "true" : "false"; };
         oracle.add(random.seed(), "clip", std::string(R"("min":)") + word(has_low) + R"(,"max":)" + word(has_high), inputs,
                    result);

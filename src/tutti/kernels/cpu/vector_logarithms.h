@@ -99,6 +99,31 @@ struct Log2OfFloats {
   }
 };
 
+struct Log10OfFloats {
+  template <class D>
+  static HWY_INLINE hn::Vec<D> apply(D d, hn::Vec<D> x) {
+    const Split<D> split(x);
+    const auto rest = hn::Mul(log_near_one(d, split.rest), hn::Set(d, 0.434294481903251828F));
+    const auto low = hn::MulAdd(split.exponent, hn::Set(d, 4.6050389811952137e-6F), rest);
+    return outside_log(d, x, hn::MulAdd(split.exponent, hn::Set(d, 0.301025390625F), low));  // 13 bits: exact
+  }
+};
+
+// log(u) + (1 + x - u) / u with u = 1 + x as rounded.
+struct Log1pOfFloats {
+  template <class D>
+  static HWY_INLINE hn::Vec<D> apply(D d, hn::Vec<D> x) {
+    const auto one = hn::Set(d, 1.0F);
+    const auto u = hn::Add(x, one);
+    const auto lost = hn::IfThenElse(hn::Lt(hn::Abs(x), one), hn::Sub(x, hn::Sub(u, one)), hn::Sub(one, hn::Sub(u, x)));
+    const Split<D> split(u);
+    const auto rest = hn::Add(log_near_one(d, split.rest), hn::Div(lost, u));
+    const auto low = hn::MulAdd(split.exponent, hn::Set(d, 0x1.7f7d1cp-20F), rest);
+    const auto logarithm = hn::MulAdd(split.exponent, hn::Set(d, 0x1.62e4p-1F), low);
+    return hn::IfThenElse(hn::Eq(u, one), x, outside_log(d, u, logarithm));
+  }
+};
+
 // log(u) x / (u - 1) with u = 1 + x: the error of u cancels.
 struct Log1pOf {
   template <class D>

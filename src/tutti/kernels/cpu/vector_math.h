@@ -45,9 +45,9 @@ struct VectorMath : VectorBasics<D> {
 
   HWY_INLINE V expm1(V x) const { return in_double<Expm1Of>(D(), x); }
   HWY_INLINE V log(V x) const { return By<LogOf, LogOfFloats>::apply(D(), x); }
-  HWY_INLINE V log1p(V x) const { return in_double<Log1pOf>(D(), x); }
+  HWY_INLINE V log1p(V x) const { return By<Log1pOf, Log1pOfFloats>::apply(D(), x); }
   HWY_INLINE V log2(V x) const { return By<Log2Of, Log2OfFloats>::apply(D(), x); }
-  HWY_INLINE V log10(V x) const { return in_double<Log10Of>(D(), x); }
+  HWY_INLINE V log10(V x) const { return By<Log10Of, Log10OfFloats>::apply(D(), x); }
   HWY_INLINE V sinh(V x) const { return in_double<SinhOf>(D(), x); }
   HWY_INLINE V cosh(V x) const { return in_double<CoshOf>(D(), x); }
   HWY_INLINE V tanh(V x) const { return in_double<TanhOf>(D(), x); }
