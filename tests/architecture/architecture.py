@@ -55,6 +55,7 @@ INCLUDED_AGAIN = {
     "src/tutti/kernels/cpu/vector_basics.h": "compiled once per instruction set",
     "src/tutti/kernels/cpu/vector_division.h": "compiled once per instruction set",
     "src/tutti/kernels/cpu/vector_exponentials.h": "compiled once per instruction set",
+    "src/tutti/kernels/cpu/vector_logarithms.h": "compiled once per instruction set",
     "src/tutti/kernels/cpu/vector_math.h": "compiled once per instruction set",
 }
 

@@ -41,11 +41,11 @@ TEST(Operators, KeepTheLineTheyStandIn) {
     return std::uint32_t{0};
   };
   const std::uint32_t line = __LINE__ + 1;
-  EXPECT_EQ(line_of([&] { a - b; }), line);
-  EXPECT_EQ(line_of([&] { a / b; }), line + 1);
-  EXPECT_EQ(line_of([&] { a % b; }), line + 2);
-  EXPECT_EQ(line_of([&] { a <= b; }), line + 3);
-  EXPECT_EQ(line_of([&] { 1 + a < b; }), line + 4);
+  EXPECT_EQ(line_of([&] { return a - b; }), line);
+  EXPECT_EQ(line_of([&] { return a / b; }), line + 1);
+  EXPECT_EQ(line_of([&] { return a % b; }), line + 2);
+  EXPECT_EQ(line_of([&] { return a <= b; }), line + 3);
+  EXPECT_EQ(line_of([&] { return 1 + a < b; }), line + 4);
 }
 
 TEST(Operators, IntegersAreNotDividedInSecret) {

@@ -75,31 +75,24 @@ TEST(AgainstNumPy, Arithmetic) {
   });
 }
 
+// No integer is divided by 0 or raised to a negative power here: the judge does the same.
+bool are_integers(const TensorArg& a, const TensorArg& b) {
+  return is_integer(a.tensor().dtype()) && is_integer(b.tensor().dtype());
+}
+Tensor divisor(const TensorArg& a, const TensorArg& b) {
+  return are_integers(a, b) ? where(equal(b.tensor(), 0), 1, b.tensor()) : b.tensor();
+}
+Tensor safe_floor_divide(TensorArg a, TensorArg b, Site) { return floor_divide(a.tensor(), divisor(a, b)); }
+Tensor safe_remainder(TensorArg a, TensorArg b, Site) { return remainder(a.tensor(), divisor(a, b)); }
+Tensor safe_pow(TensorArg a, TensorArg b, Site) {
+  return pow(a.tensor(), are_integers(a, b) ? bitwise_and(b.tensor(), 7) : b.tensor());
+}
+
 TEST(AgainstNumPy, DivisionsAndPowers) {
   compare_with_numpy(6, [](Random& random, Oracle& oracle) {
-    // No integer is divided by 0 or raised to a negative power here: the judge does the same.
-    constexpr auto divisor = [](const TensorArg& b) {
-      return is_integer(b.tensor().dtype()) ? where(equal(b.tensor(), 0), 1, b.tensor()) : b.tensor();
-    };
     check(random, oracle,
-          std::array{Binary{"floor_divide",
-                            [](TensorArg a, TensorArg b, Site) {
-                              const bool both = is_integer(a.tensor().dtype()) && is_integer(b.tensor().dtype());
-                              return floor_divide(a.tensor(), both ? divisor(b) : b.tensor());
-                            },
-                            is_number},
-                     Binary{"remainder",
-                            [](TensorArg a, TensorArg b, Site) {
-                              const bool both = is_integer(a.tensor().dtype()) && is_integer(b.tensor().dtype());
-                              return remainder(a.tensor(), both ? divisor(b) : b.tensor());
-                            },
-                            is_number},
-                     Binary{"pow",
-                            [](TensorArg a, TensorArg b, Site) {
-                              const bool both = is_integer(a.tensor().dtype()) && is_integer(b.tensor().dtype());
-                              return pow(a.tensor(), both ? bitwise_and(b.tensor(), 7) : b.tensor());
-                            },
-                            is_number}});
+          std::array{Binary{"floor_divide", safe_floor_divide, is_number}, Binary{"remainder", safe_remainder, is_number},
+                     Binary{"pow", safe_pow, is_number}});
   });
 }
 
@@ -120,7 +113,7 @@ TEST(AgainstNumPy, Clip) {
       const Input x = random_input(random, dtype, shape, layout, any_values(random));
       const Input low = random_input(random, dtype, random.broadcast_partner(shape), any_layout(random), any_values(random));
       const Input high = random_input(random, dtype, random.broadcast_partner(shape), any_layout(random), any_values(random));
-      const auto add = [&](bool has_low, bool has_high, std::vector<const Input*> inputs, const Tensor& result) {
+      const auto add = [&](bool has_low, bool has_high, const std::vector<const Input*>& inputs, const Tensor& result) {
         const auto word = [](bool is_there) { return is_there ? "true" : "false"; };
         oracle.add(random.seed(), "clip", std::string(R"("min":)") + word(has_low) + R"(,"max":)" + word(has_high), inputs,
                    result);

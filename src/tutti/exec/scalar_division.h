@@ -63,9 +63,10 @@ struct Power {
       fails = true;
       return 0;
     }
-    unsigned long long factor = static_cast<unsigned long long>(base);
+    using Unsigned = std::make_unsigned_t<T>;  // the low bits of a product follow from those of its factors
+    unsigned long long factor = static_cast<Unsigned>(base);
     unsigned long long product = 1;
-    for (auto left = static_cast<unsigned long long>(exponent); left != 0; left >>= 1U) {
+    for (unsigned long long left = static_cast<Unsigned>(exponent); left != 0; left >>= 1U) {
       if ((left & 1U) != 0) product *= factor;
       factor *= factor;
     }

@@ -71,6 +71,11 @@ def absolute(x):
     return np.abs(x) if x.dtype != np.bool_ else x
 
 
+def rounded(function):
+    """Integers are whole already."""
+    return computed(lambda x: function(x) if x.dtype.kind == "f" else x)
+
+
 def clip(case):
     x, *bounds = promoted(case)
     low = bounds.pop(0) if case.params["min"] else None
@@ -151,10 +156,10 @@ JUDGES = {
     "square": computed(lambda x: x * x),
     "sqrt": computed(np.sqrt),
     "copysign": computed(np.copysign),
-    "floor": computed(np.floor),
-    "ceil": computed(np.ceil),
-    "trunc": computed(np.trunc),
-    "round": computed(np.rint),
+    "floor": rounded(np.floor),
+    "ceil": rounded(np.ceil),
+    "trunc": rounded(np.trunc),
+    "round": rounded(np.rint),
     "equal": computed(np.equal),
     "not_equal": computed(np.not_equal),
     "less": computed(np.less),

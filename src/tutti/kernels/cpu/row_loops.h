@@ -145,7 +145,7 @@ concept HasIntegerForm = requires { Function::fault; };
 // The row of an op for elements of type T; null where it does not take them. Half precision is worked on as f32.
 template <int inputs_each, class Function, class T>
 Row row_for() {
-  if constexpr (!Function::op.takes.contains(dtype_of<T>)) {
+  if constexpr (!Function::op.takes.contains(dtype_of<T>) || (std::is_integral_v<T> && HasIntegerForm<Function>)) {
     return nullptr;
   } else if constexpr (std::is_same_v<T, bool>) {
     if constexpr (HasBoolForm<Function>) {
@@ -153,12 +153,10 @@ Row row_for() {
     } else {
       return scalar_row<inputs_each, Function, Tag<std::uint8_t>>;
     }
-  } else if constexpr (std::is_integral_v<T> && HasIntegerForm<Function>) {
-    return nullptr;
   } else if constexpr (std::is_integral_v<T>) {
     using Lane = std::conditional_t<Function::op.wraps, std::make_unsigned_t<T>, T>;
     return scalar_row<inputs_each, Function, Tag<Lane>>;
-  } else if constexpr (IsHeavy<Function>) {
+  } else if constexpr (IsHeavy<Function> || inputs_each > 2) {  // three loads for each store: not bound by memory either
     return scalar_row<inputs_each, Function, WideTag<T>>;
   } else {
     return scalar_row<inputs_each, Function, Tag<T>>;
@@ -168,10 +166,10 @@ Row row_for() {
 // [op][dtype]
 template <int inputs_each, class... F>
 std::array<std::array<Row, dtype_count>, sizeof...(F)> rows_of(ScalarOps<inputs_each, F...>) {
-  return {std::array<Row, dtype_count>{
-      row_for<inputs_each, F, bool>(), row_for<inputs_each, F, std::uint8_t>(), row_for<inputs_each, F, std::int8_t>(),
-      row_for<inputs_each, F, std::int16_t>(), row_for<inputs_each, F, std::int32_t>(), row_for<inputs_each, F, std::int64_t>(),
-      nullptr, nullptr, row_for<inputs_each, F, float>(), row_for<inputs_each, F, double>()}...};
+  return {std::array<Row, dtype_count>{row_for<inputs_each, F, bool>(), row_for<inputs_each, F, std::uint8_t>(),
+                                       row_for<inputs_each, F, std::int8_t>(), row_for<inputs_each, F, std::int16_t>(),
+                                       row_for<inputs_each, F, std::int32_t>(), row_for<inputs_each, F, std::int64_t>(), nullptr,
+                                       nullptr, row_for<inputs_each, F, float>(), row_for<inputs_each, F, double>()}...};
 }
 
 }  // namespace tutti::kernels::HWY_NAMESPACE

@@ -1,4 +1,4 @@
-// Trigonometric functions over vectors of f64; f32 is worked on as f64.
+// Trigonometric functions over vectors of f64. f32 is worked on as f64, but for sine and cosine.
 // Included once per instruction set, like vector_basics.h: hence the odd guard.
 #if defined(TUTTI_KERNELS_CPU_VECTOR_ANGLES) == defined(HWY_TARGET_TOGGLE)
 #ifdef TUTTI_KERNELS_CPU_VECTOR_ANGLES
@@ -15,34 +15,57 @@
 HWY_BEFORE_NAMESPACE();
 namespace tutti::kernels::HWY_NAMESPACE {
 
-// x = n pi/2 + r with |r| <= pi/4, and the sine and cosine of r. The parts of pi/2 have 33 bits, so that n times each is exact
-// up to a million, with or without a fused multiply-add. The Taylor series are good to a twentieth of an ulp.
+// Two over pi, pi/2 in parts of so few bits that n times each is exact up to `farthest`, with or without a fused multiply-add,
+// and the Taylor series of sine and cosine, good to a twentieth of an ulp up to pi/4.
+template <class T>
+struct TurnConstants;
+
+template <>
+struct TurnConstants<double> {
+  static constexpr double farthest = 1e6;
+  static constexpr double to_integer = 0x1.8p52;
+  static constexpr double two_over_pi = 0x1.45f306dc9c883p-1;
+  static constexpr double parts[] = {0x1.921fb544p+0, 0x1.0b4611a6p-34, 0x1.3198a2e0p-69, 0x1.b839a252049c1p-104};
+  static constexpr double sine[] = {1.0 / 355687428096000, -1.0 / 1307674368000, 1.0 / 6227020800, -1.0 / 39916800,
+                                    1.0 / 362880,          -1.0 / 5040,          1.0 / 120,        -1.0 / 6};
+  static constexpr double cosine[] = {-1.0 / 6402373705728000, 1.0 / 20922789888000, -1.0 / 87178291200, 1.0 / 479001600,
+                                      -1.0 / 3628800,          1.0 / 40320,          -1.0 / 720,         1.0 / 24};
+};
+
+template <>
+struct TurnConstants<float> {
+  static constexpr float farthest = 6e3F;
+  static constexpr float to_integer = 0x1.8p23F;
+  static constexpr float two_over_pi = 0x1.45f306p-1F;
+  static constexpr float parts[] = {0x1.9200000000000p+0F, 0x1.fb40000000000p-12F, 0x1.4440000000000p-24F,
+                                    0x1.68c2340000000p-39F};
+  static constexpr float sine[] = {1.0F / 362880, -1.0F / 5040, 1.0F / 120, -1.0F / 6};
+  static constexpr float cosine[] = {-1.0F / 3628800, 1.0F / 40320, -1.0F / 720, 1.0F / 24};
+};
+
+// x = n pi/2 + r with |r| <= pi/4, and the sine and cosine of r.
 template <class D>
 struct Turn {
+  using T = hn::TFromD<D>;
   hn::Vec<D> sine;
   hn::Vec<D> cosine;
-  hn::Vec<hn::RebindToUnsigned<D>> quarters;  // n, modulo 2^52
+  hn::Vec<hn::RebindToUnsigned<D>> quarters;  // the lowest bits are those of n
   hn::Mask<D> is_too_far;                     // also for NaN and infinity
 
   HWY_INLINE explicit Turn(hn::Vec<D> x) {
+    using C = TurnConstants<T>;
     const D d;
-    const auto to_integer = hn::Set(d, 0x1.8p52);
-    const auto shifted = hn::MulAdd(x, hn::Set(d, 0x1.45f306dc9c883p-1), to_integer);
+    const auto to_integer = hn::Set(d, C::to_integer);
+    const auto shifted = hn::MulAdd(x, hn::Set(d, C::two_over_pi), to_integer);
     const auto n = hn::Sub(shifted, to_integer);
-    auto r = hn::MulAdd(n, hn::Set(d, -0x1.921fb544p+0), x);
-    r = hn::MulAdd(n, hn::Set(d, -0x1.0b4611a6p-34), r);
-    r = hn::MulAdd(n, hn::Set(d, -0x1.3198a2e0p-69), r);
-    r = hn::MulAdd(n, hn::Set(d, -0x1.b839a252049c1p-104), r);
-    constexpr double of_sine[] = {1.0 / 355687428096000, -1.0 / 1307674368000, 1.0 / 6227020800, -1.0 / 39916800,
-                                  1.0 / 362880,          -1.0 / 5040,          1.0 / 120,        -1.0 / 6};
-    constexpr double of_cosine[] = {-1.0 / 6402373705728000, 1.0 / 20922789888000, -1.0 / 87178291200, 1.0 / 479001600,
-                                    -1.0 / 3628800,          1.0 / 40320,          -1.0 / 720,         1.0 / 24};
+    auto r = x;
+    for (const T part : C::parts) r = hn::MulAdd(n, hn::Set(d, -part), r);
     const auto square = hn::Mul(r, r);
-    sine = hn::MulAdd(hn::Mul(square, r), polynomial(d, square, of_sine), r);
-    const auto main = hn::MulAdd(square, hn::Set(d, -0.5), hn::Set(d, 1.0));
-    cosine = hn::MulAdd(hn::Mul(square, square), polynomial(d, square, of_cosine), main);
+    sine = hn::MulAdd(hn::Mul(square, r), polynomial(d, square, C::sine), r);
+    const auto main = hn::MulAdd(square, hn::Set(d, T{-0.5}), hn::Set(d, T{1}));
+    cosine = hn::MulAdd(hn::Mul(square, square), polynomial(d, square, C::cosine), main);
     quarters = hn::BitCast(hn::RebindToUnsigned<D>(), shifted);
-    is_too_far = hn::Not(hn::Lt(hn::Abs(x), hn::Set(d, 1e6)));
+    is_too_far = hn::Not(hn::Lt(hn::Abs(x), hn::Set(d, C::farthest)));
   }
 
   [[nodiscard]] HWY_INLINE hn::Mask<D> is_odd() const {
@@ -50,10 +73,10 @@ struct Turn {
     return hn::RebindMask(D(), hn::TestBit(quarters, hn::Set(du, 1)));
   }
   // The sign bit set where the sine of n + ahead quarter turns is negative.
-  [[nodiscard]] HWY_INLINE hn::Vec<D> sign(std::uint64_t ahead) const {
+  [[nodiscard]] HWY_INLINE hn::Vec<D> sign(hn::TFromD<hn::RebindToUnsigned<D>> ahead) const {
     const hn::RebindToUnsigned<D> du;
     const auto half_turns = hn::And(hn::Add(quarters, hn::Set(du, ahead)), hn::Set(du, 2));
-    return hn::BitCast(D(), hn::ShiftLeft<62>(half_turns));
+    return hn::BitCast(D(), hn::ShiftLeft<8 * sizeof(T) - 2>(half_turns));
   }
 };
 
@@ -64,7 +87,7 @@ struct SinOf {
     const auto size = hn::IfThenElse(turn.is_odd(), turn.cosine, turn.sine);
     const auto result = hn::IfThenElse(hn::Eq(x, hn::Zero(d)), x, hn::Xor(size, turn.sign(0)));
     return mended(
-        d, result, turn.is_too_far, [](double lane) { return std::sin(lane); }, x);
+        d, result, turn.is_too_far, [](hn::TFromD<D> lane) { return std::sin(lane); }, x);
   }
 };
 
@@ -74,7 +97,7 @@ struct CosOf {
     const Turn<D> turn(x);
     const auto size = hn::IfThenElse(turn.is_odd(), turn.sine, turn.cosine);
     return mended(
-        d, hn::Xor(size, turn.sign(1)), turn.is_too_far, [](double lane) { return std::cos(lane); }, x);
+        d, hn::Xor(size, turn.sign(1)), turn.is_too_far, [](hn::TFromD<D> lane) { return std::cos(lane); }, x);
   }
 };
 

@@ -96,20 +96,29 @@ struct VectorBasics {
     }
   }
   HWY_INLINE M equal(V a, V b) const { return hn::Eq(a, b); }
-  HWY_INLINE M differs(V a, V b) const { return hn::Ne(a, b); }
+  // Not Ne, which finds a NaN equal to all on some instruction sets.
+  HWY_INLINE M differs(V a, V b) const { return hn::Not(hn::Eq(a, b)); }
   HWY_INLINE V select(M mask, V a, V b) const { return hn::IfThenElse(mask, a, b); }
   HWY_INLINE V at_least(V x, V low) const { return hn::IfThenElse(hn::Lt(x, low), low, x); }
   HWY_INLINE V at_most(V x, V high) const { return hn::IfThenElse(hn::Lt(high, x), high, x); }
   HWY_INLINE V larger(V a, V b) const {
     if constexpr (std::is_floating_point_v<T>) {
-      return hn::IfThenElse(hn::Or(hn::Lt(a, b), hn::Ne(b, b)), b, a);
+#if HWY_ARCH_X86 && HWY_TARGET != HWY_SCALAR  // max gives the second where either is NaN
+      return hn::IfThenElse(hn::Eq(a, a), hn::Max(a, b), a);
+#else
+      return hn::IfThenElse(hn::Or(hn::Lt(a, b), differs(b, b)), b, a);
+#endif
     } else {
       return hn::IfThenElse(hn::Lt(a, b), b, a);
     }
   }
   HWY_INLINE V smaller(V a, V b) const {
     if constexpr (std::is_floating_point_v<T>) {
-      return hn::IfThenElse(hn::Or(hn::Lt(b, a), hn::Ne(b, b)), b, a);
+#if HWY_ARCH_X86 && HWY_TARGET != HWY_SCALAR
+      return hn::IfThenElse(hn::Eq(a, a), hn::Min(a, b), a);
+#else
+      return hn::IfThenElse(hn::Or(hn::Lt(b, a), differs(b, b)), b, a);
+#endif
     } else {
       return hn::IfThenElse(hn::Lt(b, a), b, a);
     }

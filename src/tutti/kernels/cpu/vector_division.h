@@ -9,7 +9,7 @@
 
 #include <cmath>
 
-#include "tutti/kernels/cpu/vector_exponentials.h"
+#include "tutti/kernels/cpu/vector_logarithms.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace tutti::kernels::HWY_NAMESPACE {

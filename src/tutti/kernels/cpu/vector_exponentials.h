@@ -1,4 +1,5 @@
-// Exponentials, logarithms, hyperbolic functions and the error function over vectors of f64; f32 is worked on as f64.
+// Exponentials, hyperbolic functions and the error function over vectors of f64. f32 is worked on as f64, but for
+// what programs use most.
 // Included once per instruction set, like vector_basics.h: hence the odd guard.
 #if defined(TUTTI_KERNELS_CPU_VECTOR_EXPONENTIALS) == defined(HWY_TARGET_TOGGLE)
 #ifdef TUTTI_KERNELS_CPU_VECTOR_EXPONENTIALS
@@ -9,7 +10,6 @@
 
 #include <cmath>
 
-#include "hwy/contrib/math/math-inl.h"
 #include "tutti/kernels/cpu/vector_basics.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -19,8 +19,8 @@ template <class D>
 using Doubles = VectorBasics<D>;
 
 // Highest coefficient first.
-template <class D, std::size_t n>
-HWY_INLINE hn::Vec<D> polynomial(D d, hn::Vec<D> x, const double (&coefficients)[n]) {
+template <class D, class T, std::size_t n>
+HWY_INLINE hn::Vec<D> polynomial(D d, hn::Vec<D> x, const T (&coefficients)[n]) {
   hn::Vec<D> sum = hn::Set(d, coefficients[0]);
   for (std::size_t i = 1; i < n; ++i) sum = hn::MulAdd(sum, x, hn::Set(d, coefficients[i]));
   return sum;
@@ -45,60 +45,6 @@ struct Expm1Of {
     const auto half = hn::Sub(hn::MulAdd(n, hn::Set(d, 0.5), to_integer), to_integer);
     const auto sum = hn::Add(less_one, hn::Sub(hn::Set(d, 1.0), inverse));
     return hn::CopySign(hn::Mul(hn::Mul(sum, power(half)), power(hn::Sub(n, half))), argument);
-  }
-};
-
-// The logarithm of what is positive; what is not is put right here.
-template <class D>
-HWY_INLINE hn::Vec<D> outside_log(D d, hn::Vec<D> x, hn::Vec<D> logarithm) {
-  const auto zero = hn::Zero(d);
-  const double infinity = std::numeric_limits<double>::infinity();
-  auto result = hn::IfThenElse(hn::Lt(x, hn::Set(d, infinity)), logarithm, x);  // infinity and NaN
-  result = hn::IfThenElse(hn::Lt(x, zero), hn::Set(d, std::numeric_limits<double>::quiet_NaN()), result);
-  return hn::IfThenElse(hn::Eq(x, zero), hn::Set(d, -infinity), result);
-}
-
-struct LogOf {
-  template <class D>
-  static HWY_INLINE hn::Vec<D> apply(D d, hn::Vec<D> x) {
-    return outside_log(d, x, hn::Log(d, x));
-  }
-};
-
-struct Log10Of {
-  template <class D>
-  static HWY_INLINE hn::Vec<D> apply(D d, hn::Vec<D> x) {
-    return outside_log(d, x, hn::Log10(d, x));
-  }
-};
-
-// The exponent and the logarithm of the rest apart: powers of two are exact.
-struct Log2Of {
-  template <class D>
-  static HWY_INLINE hn::Vec<D> apply(D d, hn::Vec<D> argument) {
-    const hn::RebindToSigned<D> di;
-    const auto is_tiny = hn::Lt(argument, hn::Set(d, 0x1p-1022));
-    const auto x = hn::IfThenElse(is_tiny, hn::Mul(argument, hn::Set(d, 0x1p54)), argument);
-    constexpr std::int64_t root_half = 0x3fe6a09e667f3bcd;  // the bits of the square root of 1/2
-    const auto steps = hn::Sub(hn::BitCast(di, x), hn::Set(di, root_half));
-    const auto exponent = hn::ShiftRight<52>(steps);
-    const auto rest = hn::BitCast(d, hn::Sub(hn::BitCast(di, x), hn::ShiftLeft<52>(exponent)));
-    const auto whole = hn::Sub(hn::ConvertTo(d, exponent), hn::IfThenElseZero(is_tiny, hn::Set(d, 54.0)));
-    const auto logarithm = hn::MulAdd(hn::Log(d, rest), hn::Set(d, 0x1.71547652b82fep+0), whole);
-    return outside_log(d, argument, logarithm);
-  }
-};
-
-// log(u) x / (u - 1) with u = 1 + x: the error of u cancels.
-struct Log1pOf {
-  template <class D>
-  static HWY_INLINE hn::Vec<D> apply(D d, hn::Vec<D> x) {
-    const auto one = hn::Set(d, 1.0);
-    const auto u = hn::Add(x, one);
-    const auto is_small = hn::Eq(u, one);
-    const auto ratio = hn::Div(x, hn::Sub(hn::IfThenElse(is_small, hn::Set(d, 2.0), u), one));
-    const auto logarithm = hn::Mul(hn::Log(d, u), ratio);
-    return hn::IfThenElse(is_small, x, outside_log(d, u, logarithm));
   }
 };
 
@@ -133,32 +79,6 @@ struct TanhOf {
   }
 };
 
-struct AsinhOf {
-  template <class D>
-  static HWY_INLINE hn::Vec<D> apply(D d, hn::Vec<D> x) {
-    const auto is_finite = hn::Lt(hn::Abs(x), hn::Set(d, std::numeric_limits<double>::infinity()));
-    return hn::IfThenElse(is_finite, hn::Asinh(d, x), x);
-  }
-};
-
-struct AcoshOf {
-  template <class D>
-  static HWY_INLINE hn::Vec<D> apply(D d, hn::Vec<D> x) {
-    const auto result = hn::IfThenElse(hn::Lt(x, hn::Set(d, std::numeric_limits<double>::infinity())), hn::Acosh(d, x), x);
-    return hn::IfThenElse(hn::Lt(x, hn::Set(d, 1.0)), hn::Set(d, std::numeric_limits<double>::quiet_NaN()), result);
-  }
-};
-
-// Half of log1p(2 |x| / (1 - |x|)).
-struct AtanhOf {
-  template <class D>
-  static HWY_INLINE hn::Vec<D> apply(D d, hn::Vec<D> x) {
-    const auto size = hn::Abs(x);
-    const auto ratio = hn::Div(hn::Add(size, size), hn::Sub(hn::Set(d, 1.0), size));
-    return hn::CopySign(hn::Mul(Log1pOf::apply(d, ratio), hn::Set(d, 0.5)), x);
-  }
-};
-
 // x P(x^2) below 1. Above, 1 - e^(-x^2) Q(t) / x with t = (x - 2) / (x + 2) up to 6, where the result is 1. P and Q are
 // interpolated in the Chebyshev nodes, to 3e-17 of the function; Q's share of the result is a sixth at most.
 struct ErfOf {
@@ -180,6 +100,24 @@ struct ErfOf {
     const auto t = hn::Div(hn::Sub(x, two), hn::Add(x, two));
     const auto rest = hn::Div(hn::Mul(Exp::apply(Doubles<D>{}, hn::Neg(square)), polynomial(d, t, q)), x);
     return hn::CopySign(hn::IfThenElse(hn::Lt(x, one), near, hn::Sub(one, rest)), argument);
+  }
+};
+
+// The same for f32, with x + x P(x^2) below 1 and 1 - e^(-x^2) Q(x) up to 4: within 2 ulp.
+struct ErfOfFloats {
+  template <class D>
+  static HWY_INLINE hn::Vec<D> apply(D d, hn::Vec<D> argument) {
+    constexpr float p[] = {7.875874871388078e-05F, -0.000801686430349946F, 0.005189087241888046F, -0.02685421146452427F,
+                           0.11283594369888306F,   -0.3761262595653534F,   0.12837916709551F};
+    constexpr float q[] = {-3.5664179449668154e-05F, 9.629120177123696e-05F, -0.00014741613995283842F, 0.00036815108614973724F,
+                           -0.0010136625496670604F,  0.00242563895881176F,   -0.005568837746977806F,   0.01248412299901247F,
+                           -0.027005458250641823F,   0.05611094832420349F,   -0.11152102053165436F,    0.21080635488033295F};
+    const auto x = Doubles<D>{}.at_most(hn::Abs(argument), hn::Set(d, 4.0F));
+    const auto square = hn::Mul(x, x);
+    const auto near = hn::MulAdd(x, polynomial(d, square, p), x);
+    const auto t = hn::Mul(hn::Sub(x, hn::Set(d, 2.5F)), hn::Set(d, 1 / 1.5F));
+    const auto far = hn::NegMulAdd(Exp::apply(Doubles<D>{}, hn::Neg(square)), polynomial(d, t, q), hn::Set(d, 1.0F));
+    return hn::CopySign(hn::IfThenElse(hn::Lt(x, hn::Set(d, 1.0F)), near, far), argument);
   }
 };
 

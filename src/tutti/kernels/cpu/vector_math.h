@@ -11,6 +11,7 @@
 #include "tutti/kernels/cpu/vector_basics.h"
 #include "tutti/kernels/cpu/vector_division.h"
 #include "tutti/kernels/cpu/vector_exponentials.h"
+#include "tutti/kernels/cpu/vector_logarithms.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace tutti::kernels::HWY_NAMESPACE {
@@ -23,7 +24,8 @@ HWY_INLINE hn::Vec<D> in_double(D d, V... v) {
   } else {
 #if HWY_TARGET == HWY_SCALAR
     const hn::Rebind<double, D> wide;
-    return hn::DemoteTo(d, Function::apply(wide, hn::PromoteTo(wide, v)...));
+    // Not DemoteTo, which makes infinity the largest float here.
+    return hn::Set(d, static_cast<float>(hn::GetLane(Function::apply(wide, hn::PromoteTo(wide, v)...))));
 #else
     const hn::Half<D> half;
     const hn::Rebind<double, decltype(half)> wide;
@@ -37,30 +39,31 @@ HWY_INLINE hn::Vec<D> in_double(D d, V... v) {
 template <class D>
 struct VectorMath : VectorBasics<D> {
   using V = hn::Vec<D>;
+  // One way for f64, another for f32.
+  template <class OfDoubles, class OfFloats>
+  using By = std::conditional_t<sizeof(hn::TFromD<D>) == 8, OfDoubles, OfFloats>;
 
   HWY_INLINE V expm1(V x) const { return in_double<Expm1Of>(D(), x); }
-  HWY_INLINE V log(V x) const { return in_double<LogOf>(D(), x); }
-  HWY_INLINE V log1p(V x) const { return in_double<Log1pOf>(D(), x); }
-  HWY_INLINE V log2(V x) const { return in_double<Log2Of>(D(), x); }
-  HWY_INLINE V log10(V x) const { return in_double<Log10Of>(D(), x); }
+  HWY_INLINE V log(V x) const { return By<LogOf, LogOfFloats>::apply(D(), x); }
+  HWY_INLINE V log1p(V x) const { return By<Log1pOf, Log1pOfFloats>::apply(D(), x); }
+  HWY_INLINE V log2(V x) const { return By<Log2Of, Log2OfFloats>::apply(D(), x); }
+  HWY_INLINE V log10(V x) const { return By<Log10Of, Log10OfFloats>::apply(D(), x); }
   HWY_INLINE V sinh(V x) const { return in_double<SinhOf>(D(), x); }
   HWY_INLINE V cosh(V x) const { return in_double<CoshOf>(D(), x); }
   HWY_INLINE V tanh(V x) const { return in_double<TanhOf>(D(), x); }
   HWY_INLINE V asinh(V x) const { return in_double<AsinhOf>(D(), x); }
   HWY_INLINE V acosh(V x) const { return in_double<AcoshOf>(D(), x); }
   HWY_INLINE V atanh(V x) const { return in_double<AtanhOf>(D(), x); }
-  HWY_INLINE V sin(V x) const { return in_double<SinOf>(D(), x); }
-  HWY_INLINE V cos(V x) const { return in_double<CosOf>(D(), x); }
+  HWY_INLINE V sin(V x) const { return SinOf::apply(D(), x); }
+  HWY_INLINE V cos(V x) const { return CosOf::apply(D(), x); }
   HWY_INLINE V tan(V x) const { return in_double<TanOf>(D(), x); }
   HWY_INLINE V asin(V x) const { return in_double<AsinOf>(D(), x); }
   HWY_INLINE V acos(V x) const { return in_double<AcosOf>(D(), x); }
   HWY_INLINE V atan(V x) const { return in_double<AtanOf>(D(), x); }
-  HWY_INLINE V erf(V x) const { return in_double<ErfOf>(D(), x); }
+  HWY_INLINE V erf(V x) const { return By<ErfOf, ErfOfFloats>::apply(D(), x); }
   HWY_INLINE V atan2(V y, V x) const { return in_double<Atan2Of>(D(), y, x); }
   HWY_INLINE V hypot(V a, V b) const { return in_double<HypotOf>(D(), a, b); }
-  HWY_INLINE V pow(V a, V b) const {
-    return in_double<std::conditional_t<sizeof(hn::TFromD<D>) == 8, PowOf, PowOfFloats>>(D(), a, b);
-  }
+  HWY_INLINE V pow(V a, V b) const { return in_double<By<PowOf, PowOfFloats>>(D(), a, b); }
   HWY_INLINE V floor_divide(V a, V b) const { return FloorDivideOf::apply(D(), a, b); }
   HWY_INLINE V remainder(V a, V b) const { return RemainderOf::apply(D(), a, b); }
 };
