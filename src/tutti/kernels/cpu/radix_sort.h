@@ -66,7 +66,8 @@ bool sort_by_digit(const Item* from, Item* to, std::int64_t n, unsigned shift, s
   each_piece([&](std::size_t piece) {
     std::int64_t* counts = places + piece * values;
     std::fill_n(counts, values, 0);
-    for (std::int64_t i = begin(piece); i < begin(piece + 1); ++i) ++counts[digit(from[i])];
+    const std::int64_t end = begin(piece + 1);
+    for (std::int64_t i = begin(piece); i < end; ++i) ++counts[digit(from[i])];
   });
   std::int64_t place = 0;
   for (std::size_t value = 0; value < values; ++value) {
@@ -80,7 +81,8 @@ bool sort_by_digit(const Item* from, Item* to, std::int64_t n, unsigned shift, s
   }
   each_piece([&](std::size_t piece) {
     std::int64_t* next = places + piece * values;
-    for (std::int64_t i = begin(piece); i < begin(piece + 1); ++i) to[next[digit(from[i])]++] = from[i];
+    const std::int64_t end = begin(piece + 1);
+    for (std::int64_t i = begin(piece); i < end; ++i) to[next[digit(from[i])]++] = from[i];
   });
   return true;
 }
