@@ -1,6 +1,8 @@
 // Sorting and searching over dtypes, layouts and lengths, judged by NumPy.
 #include <gtest/gtest.h>
 
+#include <cstring>
+
 #include "oracle/oracle.h"
 
 namespace tutti::oracle {
@@ -54,6 +56,24 @@ TEST(SortingAgainstNumPy, SortLongLines) {
         sort_one(random, oracle, x, 1);
       }
       sort_one(random, oracle, random_input(random, dtype, {300, 40}, any_layout(random), any_values(random)), 0);
+    }
+  });
+}
+
+// Keys of 64 bits that agree in their upper halves, by twos or by thousands, or differ in few bits.
+TEST(SortingAgainstNumPy, SortWideKeysThatNearlyAgree) {
+  compare_with_numpy(1, [](Random& random, Oracle& oracle) {
+    for (const std::int64_t n : {std::int64_t{700}, std::int64_t{90'000}}) {
+      for (const std::int64_t upper : {std::int64_t{0}, std::int64_t{3}, n, 20 * n}) {
+        for (const std::int64_t lower : {std::int64_t{0}, std::int64_t{5}, std::int64_t{0xffffffff}}) {
+          std::vector<std::byte> bytes(static_cast<std::size_t>(n) * 8);
+          for (std::int64_t i = 0; i < n; ++i) {
+            const std::int64_t element = (random.from(0, upper) << 32) + random.from(0, lower);
+            std::memcpy(bytes.data() + i * 8, &element, 8);
+          }
+          sort_one(random, oracle, make_input(DType::i64, {n}, bytes), 0);
+        }
+      }
     }
   });
 }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -65,7 +66,8 @@ bool sort_by_digit(const Item* from, Item* to, std::int64_t n, unsigned shift, s
   each_piece([&](std::size_t piece) {
     std::int64_t* counts = places + piece * values;
     std::fill_n(counts, values, 0);
-    for (std::int64_t i = begin(piece); i < begin(piece + 1); ++i) ++counts[digit(from[i])];
+    const std::int64_t end = begin(piece + 1);
+    for (std::int64_t i = begin(piece); i < end; ++i) ++counts[digit(from[i])];
   });
   std::int64_t place = 0;
   for (std::size_t value = 0; value < values; ++value) {
@@ -79,9 +81,19 @@ bool sort_by_digit(const Item* from, Item* to, std::int64_t n, unsigned shift, s
   }
   each_piece([&](std::size_t piece) {
     std::int64_t* next = places + piece * values;
-    for (std::int64_t i = begin(piece); i < begin(piece + 1); ++i) to[next[digit(from[i])]++] = from[i];
+    const std::int64_t end = begin(piece + 1);
+    for (std::int64_t i = begin(piece); i < end; ++i) to[next[digit(from[i])]++] = from[i];
   });
   return true;
+}
+
+// The bits in which some of the items differ.
+template <class Item>
+std::uint64_t differing_bits(const Item* items, std::int64_t n) {
+  const auto first = static_cast<std::uint64_t>(items[0].digits());
+  std::uint64_t differing = 0;
+  for (std::int64_t i = 1; i < n; ++i) differing |= static_cast<std::uint64_t>(items[i].digits()) ^ first;
+  return differing;
 }
 
 }  // namespace detail
@@ -97,7 +109,8 @@ Item* sort_items(Item* items, Item* room, std::int64_t n, unsigned key_bits, Par
   const bool is_large = key_bits > 16;  // fewer passes, and fewer counts that wait for the one before
   const unsigned bits = is_large ? 11 : 8;
   const auto places = std::make_unique_for_overwrite<std::int64_t[]>(pieces << bits);
-  for (unsigned bit = 0; bit < key_bits; bit += bits) {
+  const std::uint64_t differing = detail::differing_bits(items, n) >> Item::first_bit;
+  for (auto bit = static_cast<unsigned>(std::countr_zero(differing)); bit < key_bits && differing >> bit != 0; bit += bits) {
     const unsigned shift = Item::first_bit + bit;
     const bool moved = is_large ? detail::sort_by_digit<11>(items, room, n, shift, pieces, parallel, places.get())
                                 : detail::sort_by_digit<8>(items, room, n, shift, pieces, parallel, places.get());

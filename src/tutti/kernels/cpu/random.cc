@@ -145,7 +145,8 @@ static void random_bernoulli(const KernelCall& call, KernelContext& context) {
         return;
       }
       const auto last = static_cast<std::uint32_t>(draw.threshold - 1);  // 32 bits, also of a threshold of 2^32
-      for (std::int64_t i = 0; i < n; ++i) out[i] = words[i] <= last ? one : T{};
+      const T chosen = one;                                              // a copy the loop need not read again
+      for (std::int64_t i = 0; i < n; ++i) out[i] = words[i] <= last ? chosen : T{};
     });
   });
 }
