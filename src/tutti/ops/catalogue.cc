@@ -146,7 +146,7 @@ constexpr CatalogueEntry neural[] = {
     {.name = "cross_entropy", .ops = "SparseSoftmaxCrossEntropyWithLogits CrossEntropyMean Sum"},
     {.name = "dropout", .ops = "Dropout"},
     {.name = "one_hot", .ops = "OneHot"},
-    {.name = "conv2d", .ops = "MatMul Unfold ParallelConcat"},
+    {.name = "conv2d", .ops = "MatMul Unfold ConcatV2"},
     {.name = "max_pool2d", .ops = "MaxPool"},
     {.name = "avg_pool2d", .ops = "AvgPool"},
 };

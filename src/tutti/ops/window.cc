@@ -9,6 +9,7 @@
 #include "tutti/exec/neural_attributes.h"
 #include "tutti/ops/elementwise.h"
 #include "tutti/ops/indexing.h"
+#include "tutti/ops/manipulation.h"
 #include "tutti/ops/matmul.h"
 
 namespace tutti {
@@ -39,25 +40,10 @@ void infer_unfold(Inference& in) {
   in.output(in.dtype(0), {x[0], x[1] * window.y.kernel * window.x.kernel, window.y.outputs * window.x.outputs});
 }
 
-void infer_join(Inference& in) {
-  if (in.inputs() == 0 || in.shape(0).empty()) in.reject_shapes("it needs tensors with at least one axis");
-  Shape out = in.shape(0);
-  for (std::size_t i = 1; i < in.inputs(); ++i) {
-    Shape alike = in.shape(i);
-    if (in.dtype(i) != in.dtype(0)) in.reject_dtypes("all inputs must have one dtype");
-    if (alike.empty()) in.reject_shapes("it needs tensors with at least one axis");
-    out[0] += alike[0];
-    alike[0] = in.shape(0)[0];
-    if (!(alike == in.shape(0))) in.reject_shapes("all axes but the first must be equal");
-  }
-  in.output(in.dtype(0), out);
-}
-
 const OpRow& max_pool_row = register_op({.name = "MaxPool", .infer = infer_pool, .wants_dense = true, .takes = numeric_dtypes});
 const OpRow& avg_pool_row = register_op({.name = "AvgPool", .infer = infer_pool, .wants_dense = true, .takes = floating_dtypes});
 const OpRow& unfold_row = register_op({.name = "Unfold", .infer = infer_unfold, .wants_dense = true});
 // Along the first axis, where dense parts follow one another.
-const OpRow& join_row = register_op({.name = "ParallelConcat", .infer = infer_join, .wants_dense = true});
 
 struct WindowSizes {
   const char* function;
@@ -200,13 +186,10 @@ Tensor conv2d(const Tensor& x, const Tensor& weight, const Tensor& bias, const C
   if (at_once >= batch) {
     out = convolution.run(images, site);
   } else {
-    OpCall call(join_row, site);
     std::vector<Tensor> parts;
     for (std::int64_t begin = 0; begin < batch; begin += at_once)
       parts.push_back(convolution.run(slice(images, 0, {begin, std::min(begin + at_once, batch)}, site), site));
-    for (const Tensor& part : parts) call.add(part);
-    execute(call);
-    out = std::move(call.outputs[0]);
+    out = concat(parts, 0, site);
   }
   if (bias.is_defined()) out = add(std::move(out), reshape(bias, {kernel[0], 1, 1}, site), site);
   return like_input(out, x.rank());

@@ -55,26 +55,31 @@ ULPS = {
     "silu": {**HALVES, "float32": 6, "float64": 6},
 }
 
+
+def summed(n):
+    """Pairwise: one rounding per level, plus those inside a leaf of 4096 elements at most, in eight running sums or more: no more
+    than 512 additions in a row on any instruction set, and the running sums are joined in at most 6 steps."""
+    return np.log2(max(n, 2)) + min(n, 512) + 6
+
+
 ROUNDINGS = {
-    # Pairwise: one rounding per level, plus those inside a leaf, where no lane adds more than 16 of its elements and the
-    # lanes are joined in at most 6 steps.
-    "sum": lambda n: np.log2(max(n, 2)) + 22,
+    "sum": summed,
     # One rounding per product, in any order.
     "prod": lambda n: n,
     # The sum, a rounded number of elements, and the division.
-    "mean": lambda n: np.log2(max(n, 2)) + 24,
+    "mean": lambda n: summed(n) + 2,
     # Relative to S + sqrt(S R) + (the rounding) R, with S the squared distances from the mean and R the squares themselves:
     # S has the roundings of a sum and 4 per term; each of the log2(n) merges adds d^2 m for means d apart, whose errors e are
     # those of a sum relative to the root of R / n: 2 d e m over all merges is at most 2 sqrt(S R) times that, and e^2 m the rest.
-    "var": lambda n: 2 * (np.log2(max(n, 2)) + 26),
+    "var": lambda n: 2 * (summed(n) + 4),
     # Half of that, and the root.
-    "std": lambda n: 2 * (np.log2(max(n, 2)) + 27),
+    "std": lambda n: 2 * (summed(n) + 5),
     # Relative to 1 + |largest| + |log of the sum|: the roundings of a sum, 2 ulps (4 roundings) per exponential of the terms and
     # of the 2 that scale each merge, less than 1 for each difference d they are taken of (d e^-d), and 4 at the end.
-    "logsumexp": lambda n: 6 * np.log2(max(n, 2)) + 32,
+    "logsumexp": lambda n: 6 * np.log2(max(n, 2)) + min(n, 512) + 16,
     # The sum of squares, magnitudes or powers (4 ulps each), and 4 ulps of the root. Roots of other orders enlarge what the sum's
     # logarithm or a small order makes of it, which the judge puts into the magnitude.
-    "vector_norm": lambda n: np.log2(max(n, 2)) + 40,
+    "vector_norm": lambda n: summed(n) + 18,
     # k products, each rounded at most once, and k - 1 additions in any order.
     "matmul": lambda n: 2 * n,
     # One rounding per addition.
@@ -102,7 +107,7 @@ ROUNDINGS = {
     # ln u: 2.7, halved by the square root, which adds 1; sine or cosine: 3 with the rounding of the angle; their product: 1.
     # Then the mean and the deviation themselves, the product and the sum: 4.
     "normal": lambda n: 11,
-    "trace": lambda n: np.log2(max(n, 2)) + 22,  # as sum
+    "trace": summed,
     # As matmul; einsum may do it in up to four steps, each with roundings of its own.
     "vecdot": lambda n: 2 * n,
     "tensordot": lambda n: 2 * n,

@@ -61,17 +61,6 @@ static void unfold(const KernelCall& call, KernelContext& context) {
   }
 }
 
-// Dense parts one after the other.
-static void parallel_concat(const KernelCall& call, KernelContext&) {
-  std::byte* to = call.out().data;
-  for (std::size_t i = 0; i < call.inputs; ++i) {
-    const std::size_t bytes = static_cast<std::size_t>(call.in(i).count()) * size_of(call.in(i).dtype);
-    if (bytes > 0) std::memcpy(to, call.in(i).data, bytes);
-    to += bytes;
-  }
-}
-
-[[maybe_unused]] static const bool is_registered =
-    register_host_kernel("Unfold", unfold) && register_host_kernel("ParallelConcat", parallel_concat);
+[[maybe_unused]] static const bool is_registered = register_host_kernel("Unfold", unfold);
 
 }  // namespace tutti::kernels

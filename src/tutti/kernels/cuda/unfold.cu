@@ -56,19 +56,6 @@ static void unfold(const KernelCall& call, KernelContext& context) {
   }
 }
 
-// Dense parts one after the other.
-static void parallel_concat(const KernelCall& call, KernelContext& context) {
-  std::byte* to = call.out().data;
-  for (std::size_t i = 0; i < call.inputs; ++i) {
-    const Operand& part = device_input(call, i);
-    const std::size_t bytes = static_cast<std::size_t>(part.count()) * size_of(part.dtype);
-    if (bytes == 0) continue;
-    check(cudaMemcpyAsync(to, part.data, bytes, cudaMemcpyDeviceToDevice, queue_of(context).stream()), "joining parts", call);
-    to += bytes;
-  }
-}
-
-[[maybe_unused]] static const bool is_registered =
-    register_cuda_kernel("Unfold", unfold) && register_cuda_kernel("ParallelConcat", parallel_concat);
+[[maybe_unused]] static const bool is_registered = register_cuda_kernel("Unfold", unfold);
 
 }  // namespace tutti::kernels::cuda
