@@ -64,7 +64,8 @@ def power(case):
 
 
 def sign(x):
-    return np.where(x > 0, 1, np.where(x < 0, -1, np.where(x == 0, 0, x))).astype(x.dtype)
+    one = x.dtype.type(1)
+    return np.where(x > 0, one, np.where(x < 0, np.negative(one), x))
 
 
 def absolute(x):
