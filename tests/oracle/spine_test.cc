@@ -47,8 +47,8 @@ TEST(AgainstNumPy, Add) {
 }
 
 TEST(AgainstNumPy, Multiply) {
-  compare_with_numpy(6,
-                     [](Random& r, Oracle& o) { binary(r, o, "multiply", [](const Tensor& a, const Tensor& b) { return a * b; }); });
+  compare_with_numpy(
+      6, [](Random& r, Oracle& o) { binary(r, o, "multiply", [](const Tensor& a, const Tensor& b) { return a * b; }); });
 }
 
 TEST(AgainstNumPy, Exp) {

@@ -1,6 +1,6 @@
 #include "tutti/base/inline_vector.h"
-#include "tutti/kernels/cpu/elementwise.h"
 #include "tutti/kernels/cpu/arithmetic.h"
+#include "tutti/kernels/cpu/elementwise.h"
 #include "tutti/kernels/cpu/kernels.h"
 #include "tutti/kernels/cpu/registration.h"
 

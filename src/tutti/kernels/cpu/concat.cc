@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "tutti/exec/manipulation_attributes.h"
-#include "tutti/kernels/cpu/kernels.h"
 #include "tutti/kernels/cpu/filler.h"
+#include "tutti/kernels/cpu/kernels.h"
 #include "tutti/kernels/cpu/registration.h"
 
 namespace tutti::kernels {

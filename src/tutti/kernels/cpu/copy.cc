@@ -128,6 +128,8 @@ void copy(const Operand& source, const Operand& target, Parallel& parallel) {
   });
 }
 
-[[maybe_unused]] static const bool is_registered = register_host_kernel("_Copy", copy_call) && register_host_kernel("_EagerConst", copy_call) && register_host_kernel("Fill", copy_call);
+[[maybe_unused]] static const bool is_registered = register_host_kernel("_Copy", copy_call) &&
+                                                   register_host_kernel("_EagerConst", copy_call) &&
+                                                   register_host_kernel("Fill", copy_call);
 
 }  // namespace tutti::kernels

@@ -165,10 +165,11 @@ void copy_operand(const Operand& from, const Operand& to, Queue& queue, const Ke
   });
 }
 
-static void copy(const KernelCall& call, KernelContext& context) { copy_operand(call.in(0), call.out(), queue_of(context), call); }
+static void copy(const KernelCall& call, KernelContext& context) {
+  copy_operand(call.in(0), call.out(), queue_of(context), call);
+}
 
-[[maybe_unused]] static const bool is_registered = register_cuda_kernel("_Copy", copy) &&
-    register_cuda_kernel("_EagerConst", copy) &&
-    register_cuda_kernel("Fill", copy);
+[[maybe_unused]] static const bool is_registered =
+    register_cuda_kernel("_Copy", copy) && register_cuda_kernel("_EagerConst", copy) && register_cuda_kernel("Fill", copy);
 
 }  // namespace tutti::kernels::cuda

@@ -13,10 +13,10 @@
 #include "tutti/kernels/cuda/copy.h"
 #include "tutti/kernels/cuda/cublas_lt.h"
 #include "tutti/kernels/cuda/device_input.h"
-#include "tutti/kernels/cuda/registration.h"
 #include "tutti/kernels/cuda/launch.h"
 #include "tutti/kernels/cuda/matmul_integer.h"
 #include "tutti/kernels/cuda/product.h"
+#include "tutti/kernels/cuda/registration.h"
 
 // The library works on columns, we on rows: it is given c^T = b^T a^T, so that its first factor is our b.
 namespace tutti::kernels::cuda {

@@ -4,8 +4,8 @@
 #include "tutti/exec/attributes.h"
 #include "tutti/exec/index_message.h"
 #include "tutti/kernels/cuda/device_input.h"
-#include "tutti/kernels/cuda/registration.h"
 #include "tutti/kernels/cuda/launch.h"
+#include "tutti/kernels/cuda/registration.h"
 #include "tutti/kernels/cuda/row_axes.cuh"
 #include "tutti/kernels/cuda/trap.cuh"
 
