@@ -42,7 +42,7 @@ class Contraction {
       : terms_(std::move(terms)), output_(std::move(output)), site_(site) {
     for (Term& term : terms_) term = with_diagonals(std::move(term));
     measure();
-    for (Term& term : terms_) term = without_single_axes(std::move(term));
+    for (Term& term : terms_) term = without_single_axes(term);
   }
 
   // Each step makes one tensor of two: the pair whose product is smallest.

@@ -136,7 +136,7 @@ Tensor cross_entropy(const Tensor& logits, const Tensor& labels, const CrossEntr
   if (logits.rank(site) == 0) throw ShapeError("cross_entropy: the logits need an axis of classes; they are a scalar", site);
   const CrossEntropyAttributes attributes{options.ignore_index.value_or(0), options.ignore_index.has_value()};
   const Tensor lines = detail::axis_last(logits, logits.rank() > 1 ? 1 : 0, site);
-  const Tensor losses = with_labels(cross_entropy_row, lines, labels, attributes, site);
+  Tensor losses = with_labels(cross_entropy_row, lines, labels, attributes, site);
   if (options.reduction == Reduction::none) return losses;
   if (options.reduction == Reduction::sum) return sum(losses, site);
   return with_labels(mean_loss_row, losses, labels, attributes, site);

@@ -28,7 +28,7 @@ bool lies_inside(const ScatterAttributes& region, std::int64_t count) {
 }
 
 Shape shape_of_values(const Inference& in, const ScatterAttributes& region) {
-  const auto first = static_cast<std::size_t>(region.first);
+  const std::size_t first = static_cast<std::uint8_t>(region.first);
   const std::size_t indexed = in.inputs() - 2;
   Shape shape;
   if (region.is_along) return in.shape(2);

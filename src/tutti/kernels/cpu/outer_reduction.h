@@ -95,7 +95,8 @@ void reduce_rows(const Reader& reader, const Reduction<T>& op, std::int64_t rows
   std::array<T, Outer::room> wide;
   const auto step = static_cast<std::size_t>(room);
   Outer(reader, op, rows / fold, width * fold, {wide.data(), step}).run(parallel);
-  double weight = static_cast<double>(rows / fold);
+  const std::int64_t rows_each = rows / fold;
+  auto weight = static_cast<double>(rows_each);
   for (std::int64_t half = fold / 2; half > 0; half /= 2, weight *= 2) {
     loops.merge({wide.data(), step}, weight, {wide.data() + half * width, step}, weight, {wide.data(), step},
                 static_cast<std::size_t>(half * width));

@@ -55,8 +55,8 @@ W combined(W a, W b) {
   if constexpr (std::is_same_v<W, bool>) {
     return mode == ScatterMode::add ? a || b : a && b;
   } else if constexpr (std::is_integral_v<W>) {
-    const auto left = static_cast<std::uint64_t>(a);
-    const auto right = static_cast<std::uint64_t>(b);
+    const auto left = static_cast<std::uint64_t>(static_cast<std::make_unsigned_t<W>>(a));
+    const auto right = static_cast<std::uint64_t>(static_cast<std::make_unsigned_t<W>>(b));
     return static_cast<W>(mode == ScatterMode::add ? left + right : left * right);
   } else {
     return mode == ScatterMode::add ? a + b : a * b;
