@@ -112,7 +112,7 @@ IndexSpace scatter_space(const KernelCall& call) {
   const auto attributes = call.attributes->as<ScatterAttributes>();
   const std::span<const Axis> places(attributes.axes.data(), static_cast<std::size_t>(attributes.rank));
   const std::span<const Operand> indices(&call.in(1) + 1, std::size_t{call.inputs} - 2);
-  const auto first = static_cast<std::size_t>(attributes.first);
+  const std::size_t first = static_cast<std::uint8_t>(attributes.first);
   if (attributes.is_along) return flat_space(places, call.in(1), indices, first, attributes.names[0]);
   return nested_space(places, call.in(1), indices, first, attributes.names);
 }
