@@ -127,7 +127,7 @@ class Ops(unittest.TestCase):
         done = tutti("ops")
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         self.assertLessEqual(max(map(len, done.stdout.splitlines())), 80, done.stdout)
-        for text in ("Element-wise\n", "matmul", "nonzero*", "item*", "where"):
+        for text in ("Reductions\n", "matmul", "nonzero*", "item*", "where"):
             self.assertIn(text, done.stdout)
         self.assertNotIn("where*", done.stdout)
 

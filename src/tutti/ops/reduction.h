@@ -16,7 +16,7 @@ inline constexpr AllAxes all_axes{};
 class ReducedAxes {
  public:
   ReducedAxes(AllAxes /*all*/) noexcept : is_all_(true) {}
-  ReducedAxes(std::initializer_list<std::int64_t> axes) : axes_(axes) {}
+  ReducedAxes(std::initializer_list<std::int64_t> axes, Site site = {}) : axes_(axes, site) {}
   ReducedAxes(const Dims& axes) : axes_(axes) {}
 
   // As a bit mask. Throws ShapeError.
