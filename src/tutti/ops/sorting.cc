@@ -6,6 +6,7 @@
 #include "tutti/base/text.h"
 #include "tutti/exec/executor.h"
 #include "tutti/exec/sorting_attributes.h"
+#include "tutti/ops/axis_last.h"
 #include "tutti/ops/elementwise.h"
 #include "tutti/ops/sorted_pair.h"
 #include "tutti/tensor/view.h"
@@ -44,16 +45,6 @@ const OpRow& sort_row = register_op({.name = "Sort", .infer = infer_sort, .wants
 const OpRow& topk_row = register_op({.name = "TopKV2", .infer = infer_topk, .wants_dense = true});
 const OpRow& search_row = register_op({.name = "SearchSorted", .infer = infer_search, .wants_dense = true});
 
-// Swaps the axis with the last one; twice gives the tensor back.
-Tensor with_axis_last(const Tensor& x, std::size_t axis, Site site) {
-  const std::size_t rank = x.rank(site);
-  if (axis + 1 == rank) return x;
-  Dims axes;
-  for (std::size_t i = 0; i < rank; ++i) axes.push_back(static_cast<std::int64_t>(i));
-  std::swap(axes[axis], axes[rank - 1]);
-  return permute_dims(x, axes, site);
-}
-
 OpCall sort_call(const OpRow& row, const Tensor& lines, const SortAttributes& attributes, Site site) {
   OpCall call(row, site);
   call.add(lines);
@@ -66,8 +57,8 @@ Tensor sorted_along(const Tensor& x, const SortOptions& options, bool wants_valu
   const std::size_t axis = checked_axis(options.axis, x.rank(site), site);
   const SortAttributes attributes{
       .keep = x.shape()[axis], .is_descending = options.descending, .wants_values = wants_values, .wants_indices = !wants_values};
-  const Tensor lines = with_axis_last(x, axis, site);
-  return with_axis_last(sort_call(sort_row, lines, attributes, site).outputs[0], axis, site);
+  const Tensor lines = detail::axis_last(x, axis, site);
+  return detail::axis_back(sort_call(sort_row, lines, attributes, site).outputs[0], axis, site);
 }
 
 }  // namespace
@@ -92,9 +83,9 @@ TopK topk(const Tensor& x, std::int64_t k, const TopKOptions& options, Site site
     throw InvalidArgument(text("topk: k (", k, ") must lie between 0 and the ", x.shape()[axis], " elements along axis ", axis),
                           site);
   }
-  const Tensor lines = with_axis_last(x, axis, site);
+  const Tensor lines = detail::axis_last(x, axis, site);
   const OpCall call = sort_call(topk_row, lines, {.keep = k, .is_descending = options.largest}, site);
-  return {with_axis_last(call.outputs[0], axis, site), with_axis_last(call.outputs[1], axis, site)};
+  return {detail::axis_back(call.outputs[0], axis, site), detail::axis_back(call.outputs[1], axis, site)};
 }
 
 Tensor searchsorted(const Tensor& sorted, const Tensor& values, const SearchSortedOptions& options, Site site) {
