@@ -5,10 +5,13 @@
 #include <c10/core/InferenceMode.h>
 #include <malloc.h>
 #include <torch/version.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <filesystem>
+#include <fstream>
 #include <random>
 #include <thread>
 
@@ -89,23 +92,44 @@ struct Times {
   double ratio = 0;
 };
 
-// Both warm before each sample. libtorch's threads spin a while after large work, which would be counted as ours.
+// libtorch's threads spin for many milliseconds after large work; on the cores of ours they would be counted as ours.
+void wait_until_other_threads_sleep() {
+  for (int tries = 0; tries < 100; ++tries) {
+    bool all_sleep = true;
+    for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
+      if (task.path().filename() == std::to_string(::gettid())) continue;
+      std::ifstream stat(task.path() / "stat");
+      std::string line;
+      std::getline(stat, line);
+      const std::size_t name_end = line.rfind(')');
+      all_sleep = all_sleep && (name_end == std::string::npos || line.compare(name_end + 2, 1, "R") != 0);
+    }
+    if (all_sleep) return;
+    std::this_thread::sleep_for(std::chrono::microseconds(500));
+  }
+}
+
+// In a few rounds, each side warm and with the cores to itself before it is timed.
 template <class Mine, class Other>
-Times in_turn(double seconds, bool pauses, Mine&& mine, Other&& other) {
+Times in_turn(double seconds, bool is_parallel, Mine&& mine, Other&& other) {
+  constexpr int rounds = 4;
   double once = bench::sample(1, mine) + bench::sample(1, other);
   once = std::min(once, bench::sample(1, mine) + bench::sample(1, other));
   const int calls = static_cast<int>(std::clamp(100e3 / once, 1.0, 200.0));
-  const int samples = static_cast<int>(std::clamp(seconds * 1e9 / (once * calls), 3.0, 31.0));
+  const int samples = static_cast<int>(std::clamp(seconds * 1e9 / (once * calls * rounds), 1.0, 8.0));
   std::vector<double> a;
   std::vector<double> b;
   std::vector<double> ratios;
-  for (int i = 0; i < samples; ++i) {
-    if (pauses) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    if (calls > 1) mine();
-    a.push_back(bench::sample(calls, mine) / 1e3);
-    if (calls > 1) other();
-    b.push_back(bench::sample(calls, other) / 1e3);
-    ratios.push_back(b.back() / a.back());
+  const auto take = [&](auto&& side, std::vector<double>& into) {
+    if (is_parallel) wait_until_other_threads_sleep();
+    side();
+    const std::size_t from = into.size();
+    for (int i = 0; i < samples; ++i) into.push_back(bench::sample(calls, side) / 1e3);
+    return bench::summarise({into.begin() + static_cast<std::ptrdiff_t>(from), into.end()}).median;
+  };
+  for (int round = 0; round < rounds; ++round) {
+    const double ours = take(mine, a);
+    ratios.push_back(take(other, b) / ours);
   }
   return {bench::summarise(a).median, bench::summarise(b).median, bench::summarise(ratios).median};
 }
