@@ -36,19 +36,25 @@ Key* radix_sort(Key* keys, Key* other, std::uint32_t n, int bits, void* storage,
   return buffers.Current();
 }
 
-// The same with a number to each key; returns where the numbers are.
-template <class Key>
-std::uint32_t* radix_sort_pairs(Key* keys, Key* other_keys, std::uint32_t* numbers, std::uint32_t* other_numbers, std::uint32_t n,
-                                int bits, void* storage, std::int64_t room, const KernelCall& call, Queue& queue) {
+template <class Key, class Number>
+struct SortedPairs {
+  Key* keys;
+  Number* numbers;
+};
+
+// The same with a number to each key; those of equal keys stay in order.
+template <class Key, class Number, class Count>
+SortedPairs<Key, Number> radix_sort_pairs(Key* keys, Key* other_keys, Number* numbers, Number* other_numbers, Count n, int bits,
+                                          void* storage, std::int64_t room, const KernelCall& call, Queue& queue) {
   static std::atomic<bool> is_loaded{false};
   cub::DoubleBuffer<Key> key_buffers(keys, other_keys);
-  cub::DoubleBuffer<std::uint32_t> number_buffers(numbers, other_numbers);
+  cub::DoubleBuffer<Number> number_buffers(numbers, other_numbers);
   run_cub(
       [&](void* memory, std::size_t& bytes) {
         return cub::DeviceRadixSort::SortPairs(memory, bytes, key_buffers, number_buffers, n, 0, bits, queue.stream());
       },
       is_loaded, storage, room, call);
-  return number_buffers.Current();
+  return {key_buffers.Current(), number_buffers.Current()};
 }
 
 }  // namespace tutti::kernels::cuda

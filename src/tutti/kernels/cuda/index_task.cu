@@ -1,5 +1,7 @@
 #include <algorithm>
+#include <array>
 #include <bit>
+#include <cstdlib>
 
 #include "tutti/exec/index_message.h"
 #include "tutti/kernels/cuda/index_task.h"
@@ -14,36 +16,53 @@ std::string describe_index(const tutti::cuda::Trap& trap) {
   return index_out_of_range(trap.first, static_cast<std::int64_t>(trap.code) - 1, trap.second);
 }
 
+// Neighbouring slots are neighbouring places.
+void number_slots(IndexTask& task) {
+  struct Axis {
+    std::int64_t size;
+    std::int64_t place;
+    std::int64_t* slot;
+  };
+  std::array<Axis, 2 * most_axes> axes;
+  std::size_t n = 0;
+  for (int k = 0; k < task.indices; ++k) axes[n++] = {task.indexed_size[k], task.indexed_stride[k], &task.indexed_slot[k]};
+  for (int i = 0; i < task.positions.rank; ++i) {
+    task.slot[i] = 0;
+    if (task.place[i] != 0) axes[n++] = {task.positions.size[i], task.place[i], &task.slot[i]};
+  }
+  std::sort(axes.begin(), axes.begin() + static_cast<std::ptrdiff_t>(n),
+            [](const Axis& a, const Axis& b) { return std::abs(a.place) < std::abs(b.place); });
+  for (std::size_t i = 0; i < n; ++i) {
+    *axes[i].slot = task.slots;
+    task.slots *= std::max<std::int64_t>(1, axes[i].size);
+  }
+}
+
 }  // namespace
 
 IndexTask index_task(const IndexSpace& space, const Operand* indices) {
   IndexTask task{};
   const std::size_t axes = space.rank - space.inner;
-  task.rank = static_cast<int>(axes);
   task.indices = static_cast<int>(space.indices);
   task.count = space.count(0, axes);
-  std::int64_t most = 1;  // as if no axis were empty
-  for (std::size_t i = 0; i < axes; ++i) most *= std::max<std::int64_t>(1, space.size[i]);
-  task.is_small = most < (std::int64_t{1} << 31U);
   for (std::size_t k = 0; k < space.indices; ++k) {
     task.from[k] = indices[k].data;
     if (indices[k].dtype == DType::i64) task.wide |= 1U << k;
     task.indexed_size[k] = space.indexed[k].size;
     task.indexed_stride[k] = space.indexed[k].stride;
-    task.indexed_slot[k] = task.slots;
     task.name[k] = static_cast<int>(space.indexed[k].axis);
-    task.slots *= std::max<std::int64_t>(1, space.indexed[k].size);
   }
+  std::int64_t most = 1;  // as if no axis were empty
   for (std::size_t i = 0; i < axes; ++i) {
     const std::size_t from = axes - 1 - i;
-    task.size[i] = space.size[from];
-    task.divisor[i] = Divisor<std::uint32_t>(task.is_small ? std::max<std::int64_t>(1, space.size[from]) : 1);
+    most *= std::max<std::int64_t>(1, space.size[from]);
+    task.positions.push_back(space.size[from]);
     task.place[i] = space.place[from];
     task.value[i] = space.value[from];
-    task.slot[i] = space.place[from] == 0 ? 0 : task.slots;
-    if (space.place[from] != 0) task.slots *= std::max<std::int64_t>(1, space.size[from]);
-    for (std::size_t k = 0; k < space.indices; ++k) task.index[i][k] = space.index[from][k];
+    for (std::size_t k = 0; k < space.indices; ++k) task.index[k][i] = space.index[from][k];
   }
+  task.is_small = most < Numbering::few;
+  number_slots(task);
   task.slice = space.slice_count();
   for (std::size_t i = axes; i < space.rank; ++i) {
     task.inner_place.push_back({space.size[i], space.place[i]});
@@ -52,12 +71,13 @@ IndexTask index_task(const IndexSpace& space, const Operand* indices) {
   return task;
 }
 
-std::int64_t into_units(IndexTask& task, const void* places, const void* values, std::int64_t element_bytes) {
+std::int64_t into_units(IndexTask& task, std::initializer_list<const void*> memory, std::int64_t element_bytes) {
   if (!task.is_dense() || task.slice == 0) return element_bytes;
-  auto bits = std::uint64_t{16} | reinterpret_cast<std::uintptr_t>(places) | reinterpret_cast<std::uintptr_t>(values);
+  std::uint64_t bits = 16;
+  for (const void* address : memory) bits |= reinterpret_cast<std::uintptr_t>(address);
   const auto add = [&](std::int64_t elements) { bits |= static_cast<std::uint64_t>(elements * element_bytes); };
   add(task.slice);
-  for (int i = 0; i < task.rank; ++i) {
+  for (int i = 0; i < task.positions.rank; ++i) {
     add(task.place[i]);
     add(task.value[i]);
   }
@@ -66,7 +86,7 @@ std::int64_t into_units(IndexTask& task, const void* places, const void* values,
   const std::int64_t elements = bytes / element_bytes;
   if (elements <= 1) return element_bytes;
   task.slice /= elements;
-  for (int i = 0; i < task.rank; ++i) {
+  for (int i = 0; i < task.positions.rank; ++i) {
     task.place[i] /= elements;
     task.value[i] /= elements;
   }
@@ -75,6 +95,33 @@ std::int64_t into_units(IndexTask& task, const void* places, const void* values,
   task.inner_place.push_back({task.slice, 1});
   task.inner_value.push_back({task.slice, 1});
   return bytes;
+}
+
+void into_single_units(IndexTask& task, const IndexSpace& space) {
+  if (task.slice == 1) return;
+  IndexTask all = task;
+  all.positions = {};
+  const auto push = [&](std::int64_t size, std::int64_t place, std::int64_t value) {
+    const int axis = all.positions.rank;
+    all.positions.push_back(size);
+    all.place[axis] = place;
+    all.value[axis] = value;
+    for (int k = 0; k < task.indices; ++k) all.index[k][axis] = 0;
+  };
+  if (task.is_dense()) {
+    push(task.slice, 1, 1);
+  } else {
+    for (std::size_t i = space.rank; i-- > space.rank - space.inner;) push(space.size[i], space.place[i], space.value[i]);
+  }
+  for (int i = 0; i < task.positions.rank; ++i) {
+    push(task.positions.size[i], task.place[i], task.value[i]);
+    for (int k = 0; k < task.indices; ++k) all.index[k][all.positions.rank - 1] = task.index[k][i];
+  }
+  all.count *= task.slice;
+  all.is_small = all.count < Numbering::few;
+  all.slice = 1;
+  all.inner_place = all.inner_value = {};
+  task = all;
 }
 
 Grid deal_slices(IndexTask& task, const Queue& queue) {
@@ -92,10 +139,13 @@ Grid deal_slices(IndexTask& task, const Queue& queue) {
           .threads = dim3(index_threads)};
 }
 
-Grid deal_positions(const IndexTask& task, const Queue& queue) {
-  const std::int64_t blocks = (task.count + index_threads - 1) / index_threads;
-  const std::int64_t most = std::int64_t{64} * queue.properties().multiprocessors;
-  return {.blocks = dim3(static_cast<unsigned>(std::clamp<std::int64_t>(blocks, 1, most))), .threads = dim3(index_threads)};
+Runs deal_runs(std::int64_t count, const Queue& queue) {
+  constexpr std::int64_t tile = index_threads * positions_in_flight;
+  constexpr std::int64_t longest = 8;  // tiles; a block's share of a cache holds a line of that many elements
+  const std::int64_t tiles = std::max<std::int64_t>(1, (count + tile - 1) / tile);
+  const std::int64_t enough = std::int64_t{16} * queue.properties().multiprocessors;
+  const std::int64_t run = std::clamp<std::int64_t>(tiles / enough, 1, longest);
+  return {{.blocks = dim3(static_cast<unsigned>((tiles + run - 1) / run)), .threads = dim3(index_threads)}, run * tile};
 }
 
 void arm_index_trap(IndexTask& task, Queue& queue) {

@@ -18,39 +18,24 @@ struct SelectTask {
   RowAxes axes;  // of x
 };
 
-// A tile's elements are picked into shared memory first, so that they go out side by side.
 template <class U>
 __global__ void __launch_bounds__(truth_threads)
     write_selected(const __grid_constant__ TruthTask mask, const __grid_constant__ SelectTask task) {
-  using Scan = cub::BlockScan<int, truth_threads>;
-  __shared__ typename Scan::TempStorage storage;
-  __shared__ U picked[truth_tile];
-  const auto* bytes = static_cast<const std::uint8_t*>(mask.data);
-  const U* x = static_cast<const U*>(task.x);
-  U* out = static_cast<U*>(task.out);
+  __shared__ std::uint16_t picked[truth_tile];
+  const U* __restrict__ x = static_cast<const U*>(task.x);
+  U* __restrict__ out = static_cast<U*>(task.out);
   const std::int64_t begin = blockIdx.x * mask.range;
   const std::int64_t end = smaller(begin + mask.range, mask.elements);
   auto base = static_cast<std::int64_t>(sum_of_counts(task.counts, static_cast<int>(blockIdx.x)));
-  for (std::int64_t at = begin; at < end; at += truth_tile) {
-    const std::int64_t first = at + threadIdx.x * truths_per_thread;
-    unsigned found = 0;
-#pragma unroll
-    for (int i = 0; i < truths_per_thread; ++i) {
-      const std::int64_t element = first + i;
-      if (element >= end) continue;
-      if (bytes[mask.is_dense ? element : offset_of(mask.axes, element)] != 0) found |= 1U << i;
+  for (std::int64_t first = begin; first < end; first += truth_tile) {
+    const int all = pick_tile<std::uint8_t>(mask, first, end, picked);
+    const int written = fitting(task.room, base, all);
+#pragma unroll 4
+    for (int i = static_cast<int>(threadIdx.x); i < written; i += truth_threads) {
+      const std::int64_t element = first + picked[i];
+      out[base + i] = x[task.is_dense ? element : offset_of(task.axes, element)];
     }
-    int before = 0;
-    int all = 0;
-    Scan(storage).ExclusiveSum(__popc(found), before, all);
-    for (; found != 0; found &= found - 1, ++before) {
-      const std::int64_t element = first + __ffs(static_cast<int>(found)) - 1;
-      picked[before] = x[task.is_dense ? element : offset_of(task.axes, element)];
-    }
-    __syncthreads();
-    for (std::int64_t i = threadIdx.x; i < all && base + i < task.room.size; i += truth_threads) out[base + i] = picked[i];
     base += all;
-    __syncthreads();  // both are used again
   }
   if (blockIdx.x + 1 == gridDim.x && threadIdx.x == 0) judge_room(task.room, base);
 }

@@ -1,6 +1,9 @@
+#include <algorithm>
+#include <cstdlib>
+
 #include "tutti/base/error.h"
 #include "tutti/kernels/cuda/device_input.h"
-#include "tutti/kernels/cuda/elementwise.h"
+#include "tutti/kernels/cuda/layout.h"
 #include "tutti/kernels/cuda/registration.h"
 #include "tutti/kernels/cuda/truth.cuh"
 
@@ -18,45 +21,60 @@ struct RowsTask {
   RoomTask room;
   const unsigned long long* counts;
   int rank;
+  bool is_small;  // fewer than 2^31 elements
+  Divisor<std::uint32_t> by_rank;
+  Divisor<std::uint32_t> by_inner[most_axes];
+  Divisor<std::uint32_t> by_size[most_axes];
+  std::int64_t inner[most_axes];  // elements in one step of the axis
   std::int64_t size[most_axes];
 };
 
-// A thread takes neighbouring elements, so that rows come out in order.
+RowsTask rows_task(const Operand& in, const Operand& out) {
+  RowsTask task{};
+  task.rows = out.as<long long>();
+  task.rank = in.rank;
+  task.is_small = in.count() < (std::int64_t{1} << 31U);
+  task.by_rank = Divisor<std::uint32_t>(std::max<std::int64_t>(1, in.rank));
+  const auto divisor = [&](std::int64_t size) {
+    return Divisor<std::uint32_t>(task.is_small ? std::max<std::int64_t>(1, size) : 1);
+  };
+  std::int64_t inner = 1;
+  for (std::size_t i = in.rank; i-- > 0;) {
+    task.inner[i] = inner;
+    task.size[i] = in.axes[i].size;
+    task.by_inner[i] = divisor(inner);
+    task.by_size[i] = divisor(in.axes[i].size);
+    inner *= in.axes[i].size;
+  }
+  return task;
+}
+
+__device__ __forceinline__ std::int64_t coordinate_of(const RowsTask& task, std::int64_t element, int axis) {
+  if (task.is_small) {
+    const std::uint32_t steps = task.by_inner[axis].quotient(static_cast<std::uint32_t>(element));
+    return steps - task.by_size[axis].quotient(steps) * task.by_size[axis].divisor();
+  }
+  return element / task.inner[axis] % task.size[axis];
+}
+
+// Threads side by side write numbers side by side.
 template <class U>
 __global__ void __launch_bounds__(truth_threads)
     write_rows(const __grid_constant__ TruthTask task, const __grid_constant__ RowsTask to) {
-  using Scan = cub::BlockScan<int, truth_threads>;
-  __shared__ typename Scan::TempStorage storage;
-  const Truth<U> truth{static_cast<U>(task.bits)};
-  const U* data = static_cast<const U*>(task.data);
+  __shared__ std::uint16_t picked[truth_tile];
   const std::int64_t begin = blockIdx.x * task.range;
   const std::int64_t end = smaller(begin + task.range, task.elements);
   auto base = static_cast<std::int64_t>(sum_of_counts(to.counts, static_cast<int>(blockIdx.x)));
-  for (std::int64_t at = begin; at < end; at += truth_tile) {
-    const std::int64_t first = at + threadIdx.x * truths_per_thread;
-    unsigned found = 0;
-#pragma unroll
-    for (int i = 0; i < truths_per_thread; ++i) {
-      const std::int64_t element = first + i;
-      if (element >= end) continue;
-      const U value = data[task.is_dense ? element : offset_of(task.axes, element)];
-      found |= static_cast<unsigned>(truth(value)) << i;
-    }
-    int before = 0;
-    int all = 0;
-    Scan(storage).ExclusiveSum(__popc(found), before, all);
-    std::int64_t row = base + before;
-    for (; found != 0; found &= found - 1, ++row) {
-      if (row >= to.room.size) break;
-      std::int64_t rest = first + __ffs(static_cast<int>(found)) - 1;
-      for (int axis = to.rank - 1; axis >= 0; --axis) {
-        const std::int64_t above = rest / to.size[axis];
-        to.rows[row * to.rank + axis] = rest - above * to.size[axis];
-        rest = above;
-      }
+  for (std::int64_t first = begin; first < end; first += truth_tile) {
+    const int all = pick_tile<U>(task, first, end, picked);
+    const int numbers = fitting(to.room, base, all) * to.rank;
+    long long* const rows = to.rows + base * to.rank;
+#pragma unroll 4
+    for (int i = static_cast<int>(threadIdx.x); i < numbers; i += truth_threads) {
+      const auto row = static_cast<int>(to.by_rank.quotient(static_cast<std::uint32_t>(i)));
+      rows[i] = coordinate_of(to, first + picked[row], i - row * to.rank);
     }
     base += all;
-    __syncthreads();  // the storage is used again
   }
   if (blockIdx.x + 1 == gridDim.x && threadIdx.x == 0) judge_room(to.room, base);
 }
@@ -71,6 +89,13 @@ __global__ void __launch_bounds__(truth_threads)
   const std::int64_t first = static_cast<std::int64_t>(found) * to.rank;
   for (std::int64_t i = first + blockIdx.x * static_cast<std::int64_t>(truth_threads) + threadIdx.x; i < end; i += step)
     to.rows[i] = fill;
+}
+
+// The same elements in the order of their memory: how many of them are true does not depend on it.
+Operand in_memory_order(Operand in) {
+  std::sort(in.axes.begin(), in.axes.begin() + in.rank,
+            [](const Axis& a, const Axis& b) { return std::abs(a.stride) > std::abs(b.stride); });
+  return in;
 }
 
 Ranges ranges_of_input(const Inference& in) { return ranges_of(element_count(in.shape(0)).value_or(0)); }
@@ -89,7 +114,7 @@ static std::int64_t nonzero_workspace(const OpCall& /*call*/, const Inference& i
 }
 
 static void count_nonzero(const KernelCall& call, KernelContext& context) {
-  const Operand& in = device_input(call, 0);
+  const Operand in = in_memory_order(device_input(call, 0));
   Queue& queue = queue_of(context);
   auto* const out = call.out().as<unsigned long long>();
   const Ranges ranges = ranges_of(in.count());
@@ -111,11 +136,8 @@ static void nonzero(const KernelCall& call, KernelContext& context) {
     if (room == 0) return;
     throw KernelFailed(attributes.room == Room::given ? mask_does_not_match(room, 0) : changed_since_counted(room, 0), call.site);
   }
-  RowsTask to{};
-  to.rows = out.as<long long>();
+  RowsTask to = rows_task(in, out);
   to.room = room_task(room, attributes.room, queue);
-  to.rank = in.rank;
-  for (std::size_t i = 0; i < in.rank; ++i) to.size[i] = in.axes[i].size;
   auto* const counts = ranges.count > 1 || is_padded ? call.scratch().as<unsigned long long>() : nullptr;  // one range: row 0
   to.counts = counts;
   if (ranges.count > 0) {

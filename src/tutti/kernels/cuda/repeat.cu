@@ -1,3 +1,5 @@
+#include <cub/block/block_scan.cuh>
+
 #include "tutti/base/error.h"
 #include "tutti/kernels/cuda/device_input.h"
 #include "tutti/kernels/cuda/registration.h"

@@ -42,38 +42,9 @@ __global__ void __launch_bounds__(index_threads) set_slices(const __grid_constan
   }
 }
 
-__device__ __forceinline__ void claim(unsigned* owner, std::int64_t position) {
-  atomicMax(owner, static_cast<unsigned>(position));
-}
-__device__ __forceinline__ void claim(unsigned long long* owner, std::int64_t position) {
-  atomicMax(owner, static_cast<unsigned long long>(position));
-}
-
-template <class Number>
-__global__ void __launch_bounds__(index_threads) claim_slots(const __grid_constant__ IndexTask task, Number* owner) {
-  const std::int64_t step = static_cast<std::int64_t>(gridDim.x) * index_threads;
-  for (std::int64_t position = static_cast<std::int64_t>(blockIdx.x) * index_threads + threadIdx.x; position < task.count;
-       position += step) {
-    Located at;
-    if (locate(task, position, true, at)) claim(owner + at.slot, position + 1);
-  }
-}
-
-void find_owners(ScatterTask& task, const ScatterPlan& plan, std::byte* scratch, Queue& queue, const KernelCall& call) {
-  check(cudaMemsetAsync(scratch, 0, static_cast<std::size_t>(plan.bytes), queue.stream()), "filling with zeros", call);
-  const Grid grid = deal_positions(task.space, queue);
-  if (plan.is_wide) {
-    launch<claim_slots<unsigned long long>>(queue, call, grid, task.space, reinterpret_cast<unsigned long long*>(scratch));
-  } else {
-    launch<claim_slots<unsigned>>(queue, call, grid, task.space, reinterpret_cast<unsigned*>(scratch));
-  }
-  task.owner = scratch;
-  task.is_wide = plan.is_wide;
-}
-
 void set(ScatterTask& task, std::int64_t element_bytes, Queue& queue, const KernelCall& call) {
   const std::int64_t unit =
-      task.values == nullptr ? element_bytes : into_units(task.space, task.region, task.values, element_bytes);
+      task.values == nullptr ? element_bytes : into_units(task.space, {task.region, task.values}, element_bytes);
   const Grid grid = deal_slices(task.space, queue);
   switch (unit) {
     case 1: return launch<set_slices<std::uint8_t>>(queue, call, grid, task);
@@ -108,7 +79,9 @@ ScatterPlan plan_scatter(const IndexTask& task, DType dtype, ScatterMode mode) {
     plan.method = ScatterMethod::atomic;
     return plan;
   }
-  if (task.count <= 1) return plan;
+  bool is_same = true;  // the values of all positions
+  for (int i = 0; i < task.positions.rank; ++i) is_same = is_same && task.value[i] == 0;
+  if (task.count <= 1 || (mode == ScatterMode::set && is_same)) return plan;
   constexpr std::int64_t limit = (std::int64_t{1} << 32U) - 2;
   plan.is_wide = task.count > limit || task.slots > limit;
   const std::int64_t width = plan.is_wide ? 8 : 4;
@@ -154,12 +127,17 @@ static void scatter(const KernelCall& call, KernelContext& context) {
   for (std::size_t i = 2; i < call.inputs; ++i) (void)device_input(call, i);
   Queue& queue = queue_of(context);
   const auto size = static_cast<std::int64_t>(size_of(out.dtype));
-  if (out.data != x.data) copy_operand(x, out, queue, call);
-  if (call.inputs == 2 && attributes.mode == ScatterMode::set) return set_region(call, attributes, queue);
+  const auto begin_with_x = [&] {
+    if (out.data != x.data) copy_operand(x, out, queue, call);
+  };
+  if (call.inputs == 2 && attributes.mode == ScatterMode::set) {
+    begin_with_x();
+    return set_region(call, attributes, queue);
+  }
   ScatterTask task{};
   const IndexSpace space = scatter_space(call);
   task.space = index_task(space, call.operands + 2);
-  if (task.space.count == 0 && space.position_count() == 0) return;
+  if (task.space.count == 0 && space.position_count() == 0) return begin_with_x();
   task.region = out.data + attributes.offset * size;
   if (values.is_immediate) {
     std::memcpy(&task.value, values.data, static_cast<std::size_t>(size));
@@ -168,12 +146,16 @@ static void scatter(const KernelCall& call, KernelContext& context) {
   }
   const ScatterPlan plan = plan_scatter(task.space, out.dtype, attributes.mode);
   arm_index_trap(task.space, queue);
+  if (plan.method == ScatterMethod::owner) {
+    find_owners(task, plan, call.scratch().data, queue, call);
+    if (merge_owned(task, queue, call)) return;
+  }
+  begin_with_x();
   if (task.space.count == 0) {  // no outer step to do: the indices are judged all the same
     task.space.count = space.position_count();
     task.space.slice = 0;
     return set(task, size, queue, call);
   }
-  if (plan.method == ScatterMethod::owner) find_owners(task, plan, call.scratch().data, queue, call);
   if (plan.method == ScatterMethod::sorted) sort_positions(task, plan, call.scratch().data, queue, call);
   if (attributes.mode == ScatterMode::set) return set(task, size, queue, call);
   if (plan.method == ScatterMethod::atomic) return scatter_atomically(task, attributes.mode, out.dtype, queue, call);

@@ -8,7 +8,7 @@
 namespace tutti::kernels::cuda {
 
 enum class ScatterMethod : std::uint8_t {
-  direct,  // one position: nothing can meet
+  direct,  // nothing can meet, or what meets is the same
   atomic,  // the order in which values meet does not show
   owner,   // every slot learns the last position that wants it, which then writes
   sorted,  // positions are sorted by slot, and those of one slot are taken one after the other
@@ -37,6 +37,12 @@ struct ScatterTask {
   const void* order = nullptr;  // the positions that belong to them
   bool is_wide = false;
 };
+
+// Points the task at the last position that wants each slot.
+void find_owners(ScatterTask& task, const ScatterPlan& plan, std::byte* scratch, Queue& queue, const KernelCall& call);
+// Where positions can reach all of the output: writes each element once, from its owner or from x. False: nothing was done, for
+// copying x and then writing what is owned is the better way, or the only one.
+bool merge_owned(const ScatterTask& task, Queue& queue, const KernelCall& call);
 
 // Fills keys and order, sorts them, and points the task at the result.
 void sort_positions(ScatterTask& task, const ScatterPlan& plan, std::byte* scratch, Queue& queue, const KernelCall& call);

@@ -19,7 +19,8 @@ std::uint32_t* sort_by_line(std::uint32_t* numbers, std::uint32_t* other, void* 
   launch<lines_of_numbers>(queue, call, grid_over(items, queue), numbers, lines, items, Divisor<std::uint32_t>(length));
   const auto last = static_cast<std::uint32_t>((items - 1) / length);
   return radix_sort_pairs(lines, static_cast<std::uint32_t*>(other_keys), numbers, other, items, std::bit_width(last), cub,
-                          cub_bytes, call, queue);
+                          cub_bytes, call, queue)
+      .numbers;
 }
 
 template void sort_lines<std::uint32_t>(const SortPlan&, const KernelCall&, Queue&);

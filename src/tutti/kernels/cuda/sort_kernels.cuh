@@ -150,7 +150,7 @@ void sort_long_lines(const SortPlan& plan, const SortTask<U>& task, const Kernel
   auto* const other_numbers = reinterpret_cast<std::uint32_t*>(take(plan.numbers_bytes()));
   launch<make_keys<U>>(queue, call, grid_over(n, queue), task.x, keys, numbers, n, task.order);
   std::uint32_t* sorted =
-      radix_sort_pairs<U>(keys, other_keys, numbers, other_numbers, n, bits, room, plan.cub_bytes(), call, queue);
+      radix_sort_pairs(keys, other_keys, numbers, other_numbers, n, bits, room, plan.cub_bytes(), call, queue).numbers;
   if (task.lines > 1) {
     sorted = sort_by_line(sorted, sorted == numbers ? other_numbers : numbers, keys, other_keys, n, task.length, room,
                           plan.cub_bytes(), call, queue);

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cub/block/block_reduce.cuh>
-#include <cub/block/block_scan.cuh>
 #include <limits>
 
 #include "tutti/exec/index_message.h"
@@ -19,7 +18,6 @@ namespace tutti::kernels::cuda {
 inline constexpr int truth_threads = 256;
 inline constexpr int truths_per_thread = 8;
 inline constexpr std::int64_t truth_tile = truth_threads * truths_per_thread;
-inline constexpr std::int64_t least_range = 4 * truth_tile;
 inline constexpr std::int64_t most_ranges = 1024;
 
 struct Ranges {
@@ -28,7 +26,7 @@ struct Ranges {
 };
 inline Ranges ranges_of(std::int64_t elements) {
   const std::int64_t even = (elements + most_ranges - 1) / most_ranges;
-  const std::int64_t length = std::max(least_range, (even + truth_tile - 1) / truth_tile * truth_tile);
+  const std::int64_t length = std::max(truth_tile, (even + truth_tile - 1) / truth_tile * truth_tile);
   return {length, (elements + length - 1) / length};
 }
 
@@ -105,6 +103,58 @@ __device__ __forceinline__ unsigned long long sum_of_counts(const unsigned long 
   return result;
 }
 
+// Where the true elements of the tile at `first` are, in order and counted from there. Returns how many; `picked` holds until the
+// next call.
+template <class U>
+__device__ __forceinline__ int pick_tile(const TruthTask& task, std::int64_t first, std::int64_t end,
+                                         std::uint16_t (&picked)[truth_tile]) {
+  constexpr int warps = truth_threads / 32;
+  constexpr int groups = truths_per_thread * warps;  // of neighbours that a warp loads at once
+  static_assert(groups == 64);
+  __shared__ int before[groups + 1];
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  const int warp = static_cast<int>(threadIdx.x) / 32;
+  const Truth<U> truth{static_cast<U>(task.bits)};
+  const U* data = static_cast<const U*>(task.data);
+  U loaded[truths_per_thread];
+#pragma unroll
+  for (int i = 0; i < truths_per_thread; ++i) {
+    const std::int64_t element = first + i * truth_threads + threadIdx.x;
+    loaded[i] = 0;
+    if (element < end) loaded[i] = data[task.is_dense ? element : offset_of(task.axes, element)];
+  }
+  unsigned found[truths_per_thread];
+#pragma unroll
+  for (int i = 0; i < truths_per_thread; ++i) {
+    found[i] = __ballot_sync(~0U, truth(loaded[i]));
+    if (lane == 0) before[i * warps + warp] = __popc(found[i]);
+  }
+  __syncthreads();
+  if (warp == 0) {  // two groups to a lane
+    const int one = before[2 * lane];
+    const int both = one + before[2 * lane + 1];
+    int sum = both;
+#pragma unroll
+    for (int distance = 1; distance < 32; distance *= 2) {
+      const int below = __shfl_up_sync(~0U, sum, distance);
+      if (lane >= distance) sum += below;
+    }
+    before[2 * lane] = sum - both;
+    before[2 * lane + 1] = sum - both + one;
+    if (lane == 31) before[groups] = sum;
+  }
+  __syncthreads();
+#pragma unroll
+  for (int i = 0; i < truths_per_thread; ++i) {
+    if ((found[i] >> lane & 1U) == 0) continue;
+    picked[before[i * warps + warp] + __popc(found[i] & ((1U << lane) - 1))] =
+        static_cast<std::uint16_t>(i * truth_threads + threadIdx.x);
+  }
+  const int all = before[groups];
+  __syncthreads();
+  return all;
+}
+
 template <class Visit>
 void visit_width(DType dtype, Visit&& visit) {
   switch (size_of(dtype)) {
@@ -133,6 +183,10 @@ struct RoomTask {
 };
 inline RoomTask room_task(std::int64_t size, Room room, Queue& queue) {
   return {size, room == Room::padded ? nullptr : queue.arm_trap(describe_room), static_cast<unsigned>(room) + 1};
+}
+// How many of `all` further rows find room after `before`.
+__device__ __forceinline__ int fitting(const RoomTask& room, std::int64_t before, int all) {
+  return before >= room.size ? 0 : static_cast<int>(smaller(all, room.size - before));
 }
 // By one thread, which knows how many were found.
 __device__ __forceinline__ void judge_room(const RoomTask& room, std::int64_t found) {
