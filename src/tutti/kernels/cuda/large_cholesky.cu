@@ -1,6 +1,6 @@
 #include "tutti/kernels/cuda/large_cholesky.h"
 
-#include "tutti/kernels/cuda/large_matrix.cuh"
+#include "tutti/kernels/cuda/large_product.cuh"
 #include "tutti/kernels/cuda/trap.cuh"
 
 // The lower factor is worked out, 32 columns at a time: the corner on the diagonal, the rows below it, then what their product

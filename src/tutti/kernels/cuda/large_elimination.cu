@@ -1,6 +1,7 @@
 #include "tutti/kernels/cuda/large_elimination.h"
 
 #include "tutti/kernels/cuda/elimination_panel.cuh"
+#include "tutti/kernels/cuda/large_product.cuh"
 
 // The right-hand side lies beside its matrix and takes part in every step: it comes out as the inverse of L times itself. A panel
 // is eliminated alone; the columns to its right then follow: rows exchanged, solved for U, and their product with the panel taken
