@@ -1,7 +1,8 @@
-// Cholesky factors, one block a matrix: in shared memory if it fits there, otherwise in the output.
+// Cholesky factors, one block a matrix in shared memory; those that do not fit there go to large_cholesky.h.
 #include "tutti/exec/linear_algebra_attributes.h"
 #include "tutti/kernels/cuda/block_matrix.cuh"
 #include "tutti/kernels/cuda/device_input.h"
+#include "tutti/kernels/cuda/large_cholesky.h"
 #include "tutti/kernels/cuda/registration.h"
 #include "tutti/kernels/cuda/trap.cuh"
 
@@ -16,21 +17,20 @@ extern __shared__ __align__(16) std::byte cholesky_room[];
 // The upper factor is the transpose of the lower one of the same matrix: worked out with rows and columns exchanged.
 template <class T>
 __global__ void __launch_bounds__(most_block_threads)
-    cholesky_kernel(const T* x, T* out, std::int64_t count, int n, bool upper, bool in_shared, Trap* trap) {
+    cholesky_kernel(const T* x, T* out, std::int64_t count, int n, bool upper, Trap* trap) {
   const std::int64_t size = static_cast<std::int64_t>(n) * n;
-  const std::int64_t down = upper ? 1 : n;  // from a row of the lower factor to the next
-  const std::int64_t across = upper ? n : 1;
+  const int down = upper ? 1 : n;  // from a row of the lower factor to the next
+  const int across = upper ? n : 1;
   const Deal deal(n);
   const int thread = static_cast<int>(threadIdx.x);
   const int threads = static_cast<int>(blockDim.x);
+  T* const a = reinterpret_cast<T*>(cholesky_room);
   for (std::int64_t at = blockIdx.x; at < count; at += gridDim.x) {
     const T* from = x + at * size;
-    T* to = out + at * size;
-    T* a = in_shared ? reinterpret_cast<T*>(cholesky_room) : to;
     __syncthreads();  // the matrix before this one is done with
     for (int i = deal.row; i < n; i += deal.down) {
       for (int j = deal.column; j < n; j += deal.across) {
-        const std::int64_t place = static_cast<std::int64_t>(i) * n + j;
+        const int place = i * n + j;
         a[place] = (upper ? j >= i : j <= i) ? from[place] : T{0};
       }
     }
@@ -54,22 +54,32 @@ __global__ void __launch_bounds__(most_block_threads)
       }
       __syncthreads();
     }
-    if (is_definite && in_shared) block_copy(to, a, size);
+    if (is_definite) block_copy(out + at * size, a, size);
   }
 }
 
 std::string describe_indefinite(const Trap& trap) { return not_positive_definite(trap.first, trap.second); }
 
+std::int64_t bytes_of(const Batch2D& a, std::int64_t element) { return static_cast<std::int64_t>(a.rows) * a.rows * element; }
+
 template <class T>
 void cholesky_with(const KernelCall& call, Queue& queue, const Batch2D& a) {
-  const std::int64_t bytes = static_cast<std::int64_t>(a.rows) * a.rows * static_cast<std::int64_t>(sizeof(T));
-  const bool in_shared = bytes <= most_shared_bytes;
-  launch<cholesky_kernel<T>>(queue, call, grid_of(a.count, a.rows, in_shared ? static_cast<unsigned>(bytes) : 0U),
-                             call.in(0).as<T>(), call.out().as<T>(), a.count, a.rows,
-                             call.attributes->as<CholeskyAttributes>().upper, in_shared, queue.arm_trap(describe_indefinite));
+  const std::int64_t bytes = bytes_of(a, sizeof(T));
+  const bool upper = call.attributes->as<CholeskyAttributes>().upper;
+  Trap* const trap = queue.arm_trap(describe_indefinite);
+  if (bytes > most_shared_bytes)
+    return large_cholesky(queue, call, call.in(0).as<T>(), call.out().as<T>(), a.count, a.rows, upper, trap);
+  launch<cholesky_kernel<T>>(queue, call, grid_of(a.count, a.rows, static_cast<unsigned>(bytes)), call.in(0).as<T>(),
+                             call.out().as<T>(), a.count, a.rows, upper, trap);
 }
 
 }  // namespace
+
+static std::int64_t cholesky_workspace(const OpCall& /*call*/, const Inference& in) {
+  const Batch2D a = matrices_of(in.shape(0));
+  const auto element = static_cast<std::int64_t>(size_of(in.dtype(0)));
+  return bytes_of(a, element) <= most_shared_bytes ? 0 : large_cholesky_bytes(a.count, a.rows, element);
+}
 
 static void cholesky(const KernelCall& call, KernelContext& context) {
   const Batch2D a = matrices_of(device_input(call, 0), call);
@@ -81,6 +91,6 @@ static void cholesky(const KernelCall& call, KernelContext& context) {
   }
 }
 
-[[maybe_unused]] static const bool is_registered = register_cuda_kernel("Cholesky", cholesky, nullptr, wide_floats);
+[[maybe_unused]] static const bool is_registered = register_cuda_kernel("Cholesky", cholesky, cholesky_workspace, wide_floats);
 
 }  // namespace tutti::kernels::cuda

@@ -1,7 +1,9 @@
-// What elimination with row exchanges solves: systems, inverses, determinants. One block a matrix.
+// What elimination with row exchanges solves: systems, inverses, determinants. One block a matrix, in shared memory; those that
+// do not fit there go to large_elimination.h.
 #include "tutti/exec/linear_algebra_attributes.h"
 #include "tutti/kernels/cuda/block_matrix.cuh"
 #include "tutti/kernels/cuda/device_input.h"
+#include "tutti/kernels/cuda/large_elimination.h"
 #include "tutti/kernels/cuda/registration.h"
 #include "tutti/kernels/cuda/trap.cuh"
 
@@ -100,11 +102,11 @@ extern __shared__ __align__(16) std::byte shared_room[];
 // b is null for the inverse: the right-hand side is then the identity.
 template <class T>
 __global__ void __launch_bounds__(most_block_threads)
-    solve_kernel(const T* a, const T* b, T* x, std::int64_t count, int n, int columns, Room room, Trap* trap) {
+    solve_kernel(const T* a, const T* b, T* x, std::int64_t count, int n, int columns, Trap* trap) {
   const std::int64_t size = static_cast<std::int64_t>(n) * n;
   const std::int64_t side = static_cast<std::int64_t>(n) * columns;
   for (std::int64_t at = blockIdx.x; at < count; at += gridDim.x) {
-    T* work = reinterpret_cast<T*>(room.at(at, shared_room));
+    T* work = reinterpret_cast<T*>(shared_room);
     int* pivots = reinterpret_cast<int*>(work + size);
     __syncthreads();  // the matrix before this one is done with
     block_copy(work, a + at * size, size);
@@ -126,13 +128,12 @@ __global__ void __launch_bounds__(most_block_threads)
   }
 }
 
-// `sign` and `logarithm`, or `product`, one for each matrix.
 template <class T>
 __global__ void __launch_bounds__(most_block_threads)
-    determinant_kernel(const T* a, T* product, T* sign, T* logarithm, std::int64_t count, int n, Room room) {
+    determinant_kernel(const T* a, Determinants<T> out, std::int64_t count, int n) {
   const std::int64_t size = static_cast<std::int64_t>(n) * n;
   for (std::int64_t at = blockIdx.x; at < count; at += gridDim.x) {
-    T* work = reinterpret_cast<T*>(room.at(at, shared_room));
+    T* work = reinterpret_cast<T*>(shared_room);
     __syncthreads();
     block_copy(work, a + at * size, size);
     __syncthreads();
@@ -147,43 +148,60 @@ __global__ void __launch_bounds__(most_block_threads)
       side = pivot == T{0} ? T{0} : pivot < T{0} ? -side : side;
       logs += log(fabs(pivot));
     }
-    if (product != nullptr) {
-      product[at] = all;
+    if (out.product != nullptr) {
+      out.product[at] = all;
     } else {
-      sign[at] = isnan(logs) ? logs : side;
-      logarithm[at] = logs;
+      out.sign[at] = isnan(logs) ? logs : side;
+      out.logarithm[at] = logs;
     }
   }
 }
 
+// A copy and its exchanges.
 std::int64_t room_bytes(const Batch2D& a, std::int64_t element) {
   return static_cast<std::int64_t>(a.rows) * a.rows * element + static_cast<std::int64_t>(a.rows) * 4;
+}
+bool is_small(const Batch2D& a, std::int64_t element) { return room_bytes(a, element) <= most_shared_bytes; }
+Grid small_grid(const Batch2D& a, std::int64_t element) {
+  return grid_of(a.count, a.rows, static_cast<unsigned>(room_bytes(a, element)));
 }
 
 std::string describe_singular(const Trap& trap) { return singular_matrix(trap.first); }
 
 template <class T>
 void solve_with(const KernelCall& call, Queue& queue, const Batch2D& a, const T* b, int columns) {
-  const Room room = Room::of(call, room_bytes(a, sizeof(T)));
-  launch<solve_kernel<T>>(queue, call, grid_of(a.count, a.rows, room.shared_bytes()), call.in(0).as<T>(), b, call.out().as<T>(),
-                          a.count, a.rows, columns, room, queue.arm_trap(describe_singular));
+  Trap* const trap = queue.arm_trap(describe_singular);
+  const T* const from = call.in(0).as<T>();
+  T* const x = call.out().as<T>();
+  if (!is_small(a, sizeof(T))) return solve_large(queue, call, from, b, x, a.count, a.rows, columns, trap);
+  launch<solve_kernel<T>>(queue, call, small_grid(a, sizeof(T)), from, b, x, a.count, a.rows, columns, trap);
 }
 
 template <class T>
 void determinant_with(const KernelCall& call, Queue& queue, const Batch2D& a) {
-  const Room room = Room::of(call, room_bytes(a, sizeof(T)));
   const bool in_logs = call.outputs == 2;
-  launch<determinant_kernel<T>>(queue, call, grid_of(a.count, a.rows, room.shared_bytes()), call.in(0).as<T>(),
-                                in_logs ? nullptr : call.out().as<T>(), in_logs ? call.out(0).as<T>() : nullptr,
-                                in_logs ? call.out(1).as<T>() : nullptr, a.count, a.rows, room);
+  const Determinants<T> out{in_logs ? nullptr : call.out().as<T>(), in_logs ? call.out(0).as<T>() : nullptr,
+                            in_logs ? call.out(1).as<T>() : nullptr};
+  const T* const from = call.in(0).as<T>();
+  if (!is_small(a, sizeof(T))) return large_determinants(queue, call, from, out, a.count, a.rows);
+  launch<determinant_kernel<T>>(queue, call, small_grid(a, sizeof(T)), from, out, a.count, a.rows);
+}
+
+std::int64_t workspace_for(const Inference& in, std::int64_t columns) {
+  const Batch2D a = matrices_of(in.shape(0));
+  const auto element = static_cast<std::int64_t>(size_of(in.dtype(0)));
+  return is_small(a, element) ? 0 : large_elimination_bytes(a.count, a.rows, columns, element);
 }
 
 }  // namespace
 
-static std::int64_t elimination_workspace(const OpCall& /*call*/, const Inference& in) {
-  const Batch2D a = matrices_of(in.shape(0));
-  return Room::scratch_bytes(room_bytes(a, static_cast<std::int64_t>(size_of(in.dtype(0)))), a.count);
+static std::int64_t solve_workspace(const OpCall& /*call*/, const Inference& in) {
+  return workspace_for(in, matrices_of(in.shape(1)).columns);
 }
+static std::int64_t inverse_workspace(const OpCall& /*call*/, const Inference& in) {
+  return workspace_for(in, matrices_of(in.shape(0)).columns);
+}
+static std::int64_t determinant_workspace(const OpCall& /*call*/, const Inference& in) { return workspace_for(in, 0); }
 
 static void matrix_solve(const KernelCall& call, KernelContext& context) {
   const Batch2D a = matrices_of(device_input(call, 0), call);
@@ -219,9 +237,9 @@ static void determinant(const KernelCall& call, KernelContext& context) {
 }
 
 [[maybe_unused]] static const bool is_registered =
-    register_cuda_kernel("MatrixSolve", matrix_solve, elimination_workspace, wide_floats) &&
-    register_cuda_kernel("MatrixInverse", matrix_inverse, elimination_workspace, wide_floats) &&
-    register_cuda_kernel("MatrixDeterminant", determinant, elimination_workspace, wide_floats) &&
-    register_cuda_kernel("LogMatrixDeterminant", determinant, elimination_workspace, wide_floats);
+    register_cuda_kernel("MatrixSolve", matrix_solve, solve_workspace, wide_floats) &&
+    register_cuda_kernel("MatrixInverse", matrix_inverse, inverse_workspace, wide_floats) &&
+    register_cuda_kernel("MatrixDeterminant", determinant, determinant_workspace, wide_floats) &&
+    register_cuda_kernel("LogMatrixDeterminant", determinant, determinant_workspace, wide_floats);
 
 }  // namespace tutti::kernels::cuda

@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <bit>
+
 #include "tutti/kernels/cuda/device_input.h"
 #include "tutti/kernels/cuda/registration.h"
 #include "tutti/kernels/cuda/window.cuh"
@@ -6,28 +9,36 @@ namespace tutti::kernels::cuda {
 
 namespace {
 
-// The columns in order: plane, element of the window, place.
+inline constexpr unsigned unfold_threads = 256;
+
+// The columns in order: plane, element of the window, place. `across` threads, a power of two, share a row of places: what an
+// element costs is then a look and a store, and the arithmetic of where it lies is the row's.
 template <class U, class Index>
-__global__ void unfold_items(const U* x, U* out, Index count, DeviceWindow<Index> window) {
+__global__ void __launch_bounds__(unfold_threads)
+    unfold_rows(const U* __restrict__ x, U* __restrict__ out, Index rows, Index across, DeviceWindow<Index> window) {
   using Offset = std::make_signed_t<Index>;
-  for_each_item(count, [&](Index item) {
-    const auto split = [](Index& from, const Divisor<Index>& by) {
-      const Index above = by.quotient(from);
-      const Index here = from - above * by.divisor();
-      from = above;
+  const Index places = window.x.outputs.divisor();
+  const Index step = static_cast<Index>(gridDim.x) * (unfold_threads / across);
+  for (Index row = static_cast<Index>(blockIdx.x) * (unfold_threads / across) + threadIdx.x / across; row < rows; row += step) {
+    Index rest = row;
+    const auto split = [&rest](const Divisor<Index>& by) {
+      const Index above = by.quotient(rest);
+      const Index here = rest - above * by.divisor();
+      rest = above;
       return here;
     };
-    Index rest = item;
-    const Index ox = split(rest, window.x.outputs);
-    const Index oy = split(rest, window.y.outputs);
-    const Index kx = split(rest, window.x.kernel);
-    const Index ky = split(rest, window.y.kernel);
-    const Offset at_x = window.x.start(ox) + static_cast<Offset>(kx) * window.x.dilation;
-    const Offset at_y = window.y.start(oy) + static_cast<Offset>(ky) * window.y.dilation;
-    const bool is_inside = window.x.has(at_x) && window.y.has(at_y);
-    const std::int64_t plane = static_cast<std::int64_t>(rest) * (static_cast<std::int64_t>(window.y.size) * window.x.size);
-    out[item] = is_inside ? x[plane + at_y * window.x.size + at_x] : U{0};
-  });
+    const Index oy = split(window.y.outputs);
+    const Offset right = static_cast<Offset>(split(window.x.kernel)) * window.x.dilation;
+    const Offset at_y = window.y.start(oy) + static_cast<Offset>(split(window.y.kernel)) * window.y.dilation;
+    const bool is_inside = window.y.has(at_y);
+    const U* const from = x + (static_cast<std::int64_t>(rest) * window.y.size + (is_inside ? at_y : Offset{0})) * window.x.size;
+    U* const to = out + static_cast<std::int64_t>(row) * places;
+#pragma unroll 4
+    for (Index ox = threadIdx.x % across; ox < places; ox += across) {
+      const Offset at_x = window.x.start(ox) + right;
+      to[ox] = is_inside && window.x.has(at_x) ? from[at_x] : U{0};
+    }
+  }
 }
 
 template <class U>
@@ -36,11 +47,18 @@ void run_unfold(const KernelCall& call, Queue& queue) {
   const std::int64_t count = call.out().count();
   if (count == 0) return;
   const U* x = device_input(call, 0).as<U>();
-  const Grid grid = grid_for(count, window_items, queue);
+  const std::int64_t rows = count / window.x.outputs;
+  const std::int64_t across =
+      std::min<std::int64_t>(32, static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(window.x.outputs))));
+  const std::int64_t at_once = unfold_threads / across;
+  const Grid grid{dim3(static_cast<unsigned>(std::min<std::int64_t>((rows + at_once - 1) / at_once, 1 << 30))),
+                  dim3(unfold_threads)};
   if (fits_32_bits(window, count)) {
-    launch<unfold_items<U, std::uint32_t>>(queue, call, grid, x, call.out().as<U>(), count, DeviceWindow<std::uint32_t>(window));
+    launch<unfold_rows<U, std::uint32_t>>(queue, call, grid, x, call.out().as<U>(), rows, across,
+                                          DeviceWindow<std::uint32_t>(window));
   } else {
-    launch<unfold_items<U, std::uint64_t>>(queue, call, grid, x, call.out().as<U>(), count, DeviceWindow<std::uint64_t>(window));
+    launch<unfold_rows<U, std::uint64_t>>(queue, call, grid, x, call.out().as<U>(), rows, across,
+                                          DeviceWindow<std::uint64_t>(window));
   }
 }
 

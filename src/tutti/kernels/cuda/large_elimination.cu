@@ -1,0 +1,302 @@
+#include "tutti/kernels/cuda/large_elimination.h"
+
+#include "tutti/kernels/cuda/elimination_panel.cuh"
+#include "tutti/kernels/cuda/large_product.cuh"
+
+// The right-hand side lies beside its matrix and takes part in every step: it comes out as the inverse of L times itself. A panel
+// is eliminated alone; the columns to its right then follow: rows exchanged, solved for U, and their product with the panel taken
+// off what is below.
+namespace tutti::kernels::cuda {
+
+namespace {
+
+using tutti::cuda::Trap;
+
+inline constexpr int column_threads = 64;  // one for each column
+inline constexpr int fill_threads = 256;
+
+// The matrix and, from column `side` on, its right-hand side or the identity; 0 between them and after.
+template <class T>
+__global__ void __launch_bounds__(fill_threads)
+    fill_kernel(LargeMatrices<T> matrices, const T* a, const T* b, int n, int side, int columns) {
+  const int j = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
+  if (j >= matrices.lead) return;
+  for (std::int64_t at = blockIdx.z; at < matrices.count; at += gridDim.z) {
+    for (int i = static_cast<int>(blockIdx.y); i < n; i += static_cast<int>(gridDim.y)) {
+      const std::int64_t row = at * n + i;
+      T value = T{0};
+      if (j < n) {
+        value = a[row * n + j];
+      } else if (j >= side && j - side < columns) {
+        value = b != nullptr ? b[row * columns + (j - side)] : T(j - side == i);
+      }
+      matrices.at(at)[i * matrices.lead + j] = value;
+    }
+  }
+}
+
+template <class T>
+__global__ void __launch_bounds__(fill_threads) take_kernel(LargeMatrices<T> matrices, T* x, int n, int side, int columns) {
+  const int j = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
+  if (j >= columns) return;
+  for (std::int64_t at = blockIdx.z; at < matrices.count; at += gridDim.z) {
+    for (int i = static_cast<int>(blockIdx.y); i < n; i += static_cast<int>(gridDim.y))
+      x[(at * n + i) * columns + j] = matrices.at(at)[i * matrices.lead + side + j];
+  }
+}
+
+// What the panels of `width` columns among `panels` did to the rows, done to `columns`, but not to those of `done`.
+template <class T>
+__global__ void __launch_bounds__(column_threads)
+    exchange_kernel(LargeMatrices<T> matrices, Range panels, int width, Range columns, Range done, RowOrder all_orders) {
+  const int j = columns.first + static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
+  if (j >= columns.last || (j >= done.first && j < done.last)) return;
+  for (std::int64_t at = blockIdx.z; at < matrices.count; at += gridDim.z) {
+    T* const a = matrices.at(at) + j;
+    const RowOrder order = all_orders.of(at);
+    for (int first = panels.first; first < panels.last; first += width) {
+      const int count = min(width, panels.last - first);
+      int place[block_size];  // all is loaded before anything is stored
+      T risen[block_size];
+      T sunk[block_size];
+#pragma unroll
+      for (int k = 0; k < block_size; ++k) {
+        if (k >= count) continue;
+        place[k] = order.sunk[first + k];
+        risen[k] = a[order.risen[first + k] * matrices.lead];
+        sunk[k] = a[(first + k) * matrices.lead];
+      }
+#pragma unroll
+      for (int k = 0; k < block_size; ++k) {
+        if (k >= count) continue;
+        a[(first + k) * matrices.lead] = risen[k];
+        if (place[k] >= 0) a[place[k] * matrices.lead] = sunk[k];
+      }
+    }
+  }
+}
+
+// The rows of `block` in `columns` become the inverse of the triangle on the diagonal there times themselves: of the lower one,
+// with ones on its diagonal, or the upper one.
+template <class T, bool is_upper>
+__global__ void __launch_bounds__(column_threads) triangle_kernel(LargeMatrices<T> matrices, Range block, Range columns) {
+  __shared__ __align__(16) T triangle[block_size][block_size + 4];  // by columns
+  const int size = block.size();
+  const int j = columns.first + static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
+  for (std::int64_t at = blockIdx.z; at < matrices.count; at += gridDim.z) {
+    T* const a = matrices.at(at) + block.first * matrices.lead;
+    __syncthreads();  // the triangle before this one is done with
+#pragma unroll
+    for (int e = 0; e < block_size * block_size; e += column_threads) {
+      const int i = (e + static_cast<int>(threadIdx.x)) / block_size;
+      const int k = static_cast<int>(threadIdx.x) % block_size;
+      triangle[k][i] = i < size && k < size ? a[i * matrices.lead + block.first + k] : T(i == k);
+    }
+    T x[block_size];
+#pragma unroll
+    for (int k = 0; k < block_size; ++k) x[k] = k < size && j < columns.last ? a[k * matrices.lead + j] : T{0};
+    __syncthreads();
+    if constexpr (is_upper) {
+#pragma unroll
+      for (int k = block_size - 1; k >= 0; --k) {
+        x[k] /= triangle[k][k];
+#pragma unroll
+        for (int i = 0; i < k; ++i) x[i] -= triangle[k][i] * x[k];
+      }
+    } else {
+#pragma unroll
+      for (int k = 0; k < block_size; ++k) {
+#pragma unroll
+        for (int i = k + 1; i < block_size; ++i) x[i] -= triangle[k][i] * x[k];
+      }
+    }
+#pragma unroll
+    for (int k = 0; k < block_size; ++k) {
+      if (k < size && j < columns.last) a[k * matrices.lead + j] = x[k];
+    }
+  }
+}
+
+// In the order of the rows, as for small matrices: where a product of many numbers overflows depends on it.
+template <class T>
+__global__ void __launch_bounds__(fill_threads)
+    diagonal_kernel(LargeMatrices<T> matrices, RowOrder all_orders, Determinants<T> out) {
+  __shared__ T pivots[fill_threads];
+  __shared__ T logarithms[fill_threads];
+  for (std::int64_t at = blockIdx.z; at < matrices.count; at += gridDim.z) {
+    const int n = all_orders.n;
+    const RowOrder order = all_orders.of(at);
+    T all = T{1};
+    T side = T{1};
+    T logs = T{0};
+    for (int first = 0; first < n; first += fill_threads) {
+      const int i = first + static_cast<int>(threadIdx.x);
+      const int odd = __syncthreads_count(i < n && order.pivots[i] != i) % 2;
+      if (i < n) {
+        const T pivot = matrices.at(at)[i * (matrices.lead + 1)];
+        pivots[threadIdx.x] = pivot;
+        logarithms[threadIdx.x] = log(fabs(pivot));
+      }
+      __syncthreads();
+      if (threadIdx.x != 0) continue;
+      if (odd != 0) {
+        all = -all;
+        side = -side;
+      }
+      for (int k = 0; k < min(fill_threads, n - first); ++k) {
+        all *= pivots[k];
+        side = pivots[k] == T{0} ? T{0} : pivots[k] < T{0} ? -side : side;
+        logs += logarithms[k];
+      }
+    }
+    if (threadIdx.x != 0) continue;
+    if (out.product != nullptr) {
+      out.product[at] = all;
+    } else {
+      out.sign[at] = isnan(logs) ? logs : side;
+      out.logarithm[at] = logs;
+    }
+  }
+}
+
+template <class T>
+class LargeElimination {
+ public:
+  // Fills the matrices from a and b.
+  LargeElimination(Queue& queue, const KernelCall& call, const T* a, const T* b, std::int64_t count, int n, int columns,
+                   Trap* trap)
+      : queue_(queue), call_(call), n_(n), columns_(columns), side_(static_cast<int>(in_blocks(n))), trap_(trap) {
+    const std::int64_t lead = side_ + in_blocks(columns);
+    all_ = {reinterpret_cast<T*>(call.scratch().data), count, lead, lead * n};
+    int* const orders = reinterpret_cast<int*>(all_.data + count * all_.step);
+    order_ = {orders, orders + count * n, orders + 2 * count * n, n};
+    launch<fill_kernel<T>>(queue, call, grid_of_rows(lead), all_, a, b, n, side_, columns);
+  }
+
+  void eliminate() {
+    const int outer = outer_size();
+    const int end = columns_ == 0 ? n_ : side_ + columns_;
+    for (int first = 0; first < n_; first += outer) {
+      const Range block{first, std::min(first + outer, n_)};
+      const int width = panel_width(n_ - first);
+      for (int at = first; at < block.last; at += width) {
+        const Range panel{at, std::min(at + width, block.last)};
+        const Range right{panel.last, block.last};
+        eliminate_panel<widest>(panel, width);
+        if (panel.size() == block.size()) break;
+        exchange(panel, width, block, panel);
+        solve<false>(panel, right);
+        subtract({panel.last, n_}, right, panel);
+      }
+      const Range right{block.last, end};
+      exchange(block, width, right, {});
+      for (int at = first; at < block.last; at += block_size) {
+        const Range rows{at, std::min(at + block_size, block.last)};
+        solve<false>(rows, right);
+        subtract({rows.last, block.last}, right, rows);
+      }
+      subtract({block.last, n_}, right, block);
+    }
+  }
+
+  void substitute(T* x) {
+    if (columns_ == 0) return;
+    const int outer = outer_size();
+    const Range right{side_, side_ + columns_};
+    for (int first = (n_ - 1) / outer * outer; first >= 0; first -= outer) {
+      const Range block{first, std::min(first + outer, n_)};
+      for (int at = first + (block.size() - 1) / block_size * block_size; at >= first; at -= block_size) {
+        const Range rows{at, std::min(at + block_size, block.last)};
+        solve<true>(rows, right);
+        subtract({first, at}, right, rows);
+      }
+      subtract({0, first}, right, block);
+    }
+    launch<take_kernel<T>>(queue_, call_, grid_of_rows(columns_), all_, x, n_, side_, columns_);
+  }
+
+  void multiply_diagonal(const Determinants<T>& out) {
+    launch<diagonal_kernel<T>>(queue_, call_, grid_over(1, 1, all_.count, fill_threads), all_, order_, out);
+  }
+
+ private:
+  static constexpr int widest = 128 / static_cast<int>(sizeof(T));  // what a thread holds of a panel fills half its registers
+  static constexpr int narrowest = widest / 8;
+
+  // Wide blocks read and write the rest of the matrix less often, narrow ones take fewer launches.
+  [[nodiscard]] int outer_size() const { return n_ <= 2048 ? block_size : 4 * block_size; }
+  [[nodiscard]] static int panel_width(int rows) {
+    for (int width = widest; width >= narrowest; width /= 2) {
+      if (rows <= most_block_threads * (widest / width)) return width;
+    }
+    return 1;
+  }
+  [[nodiscard]] Grid grid_of_rows(std::int64_t across) const {
+    return grid_over(parts_of(across, fill_threads), static_cast<unsigned>(std::min(n_, 65535)), all_.count, fill_threads);
+  }
+
+  template <int Width>
+  void eliminate_panel(Range panel, int width) {
+    constexpr int rows = widest / Width;
+    if (width == Width) {
+      const int threads = static_cast<int>(in_blocks(parts_of(n_ - panel.first, rows)));
+      launch<panel_kernel<T, Width, rows>>(queue_, call_, grid_over(1, 1, all_.count, threads), all_, panel.first, panel.size(),
+                                           order_, trap_);
+    } else if constexpr (Width > narrowest) {
+      eliminate_panel<Width / 2>(panel, width);
+    } else {
+      launch<column_kernel<T>>(queue_, call_, grid_over(1, 1, all_.count, most_block_threads), all_, panel.first, order_, trap_);
+    }
+  }
+  void exchange(Range panels, int width, Range columns, Range done) {
+    if (columns.is_empty()) return;
+    launch<exchange_kernel<T>>(queue_, call_, over_columns(columns), all_, panels, width, columns, done, order_);
+  }
+  template <bool is_upper>
+  void solve(Range block, Range columns) {
+    if (columns.is_empty()) return;
+    launch<triangle_kernel<T, is_upper>>(queue_, call_, over_columns(columns), all_, block, columns);
+  }
+  void subtract(Range rows, Range columns, Range inner) { subtract_product<false>(queue_, call_, all_, rows, columns, inner); }
+  [[nodiscard]] Grid over_columns(Range columns) const {
+    return grid_over(parts_of(columns.size(), column_threads), 1, all_.count, column_threads);
+  }
+
+  Queue& queue_;
+  const KernelCall& call_;
+  int n_;
+  int columns_;
+  int side_;  // the first column of the right-hand side
+  Trap* trap_;
+  LargeMatrices<T> all_;
+  RowOrder order_;
+};
+
+}  // namespace
+
+std::int64_t large_elimination_bytes(std::int64_t count, std::int64_t n, std::int64_t columns, std::int64_t element) {
+  const std::int64_t orders = 3 * n * static_cast<std::int64_t>(sizeof(int));
+  return count * (n * (in_blocks(n) + in_blocks(columns)) * element + orders);
+}
+
+template <class T>
+void solve_large(Queue& queue, const KernelCall& call, const T* a, const T* b, T* x, std::int64_t count, int n, int columns,
+                 Trap* trap) {
+  LargeElimination<T> elimination(queue, call, a, b, count, n, columns, trap);
+  elimination.eliminate();
+  elimination.substitute(x);
+}
+
+template <class T>
+void large_determinants(Queue& queue, const KernelCall& call, const T* a, const Determinants<T>& out, std::int64_t count, int n) {
+  LargeElimination<T> elimination(queue, call, a, nullptr, count, n, 0, nullptr);
+  elimination.eliminate();
+  elimination.multiply_diagonal(out);
+}
+
+template void solve_large(Queue&, const KernelCall&, const float*, const float*, float*, std::int64_t, int, int, Trap*);
+template void solve_large(Queue&, const KernelCall&, const double*, const double*, double*, std::int64_t, int, int, Trap*);
+template void large_determinants(Queue&, const KernelCall&, const float*, const Determinants<float>&, std::int64_t, int);
+template void large_determinants(Queue&, const KernelCall&, const double*, const Determinants<double>&, std::int64_t, int);
+
+}  // namespace tutti::kernels::cuda
