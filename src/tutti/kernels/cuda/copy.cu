@@ -38,7 +38,10 @@ void copy_operand(const Operand& from, const Operand& to, Queue& queue, const Ke
           call);
     return;
   }
-  if (!is_fill) enlarge_elements(axes);
+  if (!is_fill) {
+    enlarge_elements(axes);
+    revisit_soon(axes);
+  }
   with_size(axes.element_bytes[0], [&]<class U>(U) {
     const Source<U> source = source_of<U>(from, is_fill);
     constexpr int width = pack_width<U>;

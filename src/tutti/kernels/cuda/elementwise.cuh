@@ -49,10 +49,15 @@ struct Batch {
 };
 
 template <class T, int width>
-__device__ __forceinline__ Loaded<T, width> repeat(T x) {
+__device__ __forceinline__ Pack<T, width> repeat(T x) {
   Pack<T, width> pack;
 #pragma unroll
   for (int i = 0; i < width; ++i) pack.lane[i] = x;
+  return pack;
+}
+
+template <class T, int width>
+__device__ __forceinline__ Loaded<T, width> held(const Pack<T, width>& pack) {
   return std::bit_cast<Loaded<T, width>>(pack);
 }
 
@@ -62,7 +67,7 @@ __device__ __forceinline__ Loaded<Out, width> apply(const F& f, const Pack<In, w
   Pack<Out, width> out;
 #pragma unroll
   for (int i = 0; i < width; ++i) out.lane[i] = f(in.lane[i]...);
-  return std::bit_cast<Loaded<Out, width>>(out);
+  return held(out);
 }
 
 // As many elements as fill 16 bytes of the largest type.
@@ -78,7 +83,7 @@ __device__ __forceinline__ Batch<T, width, unroll> load_dense(const Source<T>& i
                                                               std::int64_t end) {
   Batch<T, width, unroll> batch;
   if (in.lane_step == 0) {
-    const Loaded<T, width> same = repeat<T, width>(in.data == nullptr ? in.value : *in.data);
+    const auto same = held(repeat<T, width>(in.data == nullptr ? in.value : *in.data));
 #pragma unroll
     for (int u = 0; u < unroll; ++u) batch.pack[u] = same;
     return batch;
@@ -133,13 +138,13 @@ __device__ __forceinline__ Batch<T, width, unroll> load_strided(const Source<T>&
   Batch<T, width, unroll> batch;
   if (in.data == nullptr) {
 #pragma unroll
-    for (int u = 0; u < unroll; ++u) batch.pack[u] = repeat<T, width>(in.value);
+    for (int u = 0; u < unroll; ++u) batch.pack[u] = held(repeat<T, width>(in.value));
     return batch;
   }
   if (width > 1 && in.lane_step == 0) {
 #pragma unroll
     for (int u = 0; u < unroll; ++u) {
-      if (is_in[u]) batch.pack[u] = repeat<T, width>(in.data[at[u][operand]]);
+      if (is_in[u]) batch.pack[u] = held(repeat<T, width>(in.data[at[u][operand]]));
     }
     return batch;
   }
@@ -151,7 +156,7 @@ __device__ __forceinline__ Batch<T, width, unroll> load_strided(const Source<T>&
       Pack<T, width> pack;
 #pragma unroll
       for (int i = 0; i < width; ++i) pack.lane[i] = from[static_cast<std::int64_t>(in.lane_step) * i];
-      batch.pack[u] = std::bit_cast<Loaded<T, width>>(pack);
+      batch.pack[u] = held(pack);
     }
     return batch;
   }

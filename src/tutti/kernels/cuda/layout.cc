@@ -81,6 +81,30 @@ bool bring_forward_turned(Axes& axes) noexcept {
   return false;
 }
 
+void revisit_soon(Axes& axes) noexcept {
+  constexpr std::int64_t kept = std::int64_t{1} << 20;  // bytes
+  constexpr std::int64_t fewest = 4096;                 // cut smaller, pieces would cost more than they save
+  std::size_t again = 0;
+  std::int64_t inside = axes.element_bytes[1];  // of the axis, in bytes
+  while (again < axes.rank && (axes.stride[again][1] != 0 || inside <= 8 * kept)) inside *= axes.size[again++];
+  if (again == axes.rank || axes.rank == most_axes) return;
+  std::size_t cut = 0;
+  std::int64_t bytes = axes.element_bytes[1];  // of a step along the axis to be cut
+  while (bytes * axes.size[cut] <= kept) bytes *= axes.size[cut++];
+  std::int64_t piece = axes.size[cut] & -axes.size[cut];
+  while (piece * bytes > kept) piece /= 2;
+  if (piece * bytes < fewest) return;
+  std::rotate(axes.size.begin() + cut + 1, axes.size.begin() + again, axes.size.begin() + again + 1);
+  std::rotate(axes.stride.begin() + cut + 1, axes.stride.begin() + again, axes.stride.begin() + again + 1);
+  for (std::size_t i = axes.rank++; i > cut + 2; --i) {
+    axes.size[i] = axes.size[i - 1];
+    axes.stride[i] = axes.stride[i - 1];
+  }
+  axes.size[cut + 2] = axes.size[cut] / piece;
+  for (std::size_t k = 0; k < axes.operands; ++k) axes.stride[cut + 2][k] = axes.stride[cut][k] * piece;
+  axes.size[cut] = piece;
+}
+
 bool into_packs(Axes& axes, std::int64_t width, bool gathers) noexcept {
   if (axes.rank == 0 || width == 1 || axes.size[0] % width != 0 || axes.stride[0][0] != 1) return false;
   for (std::size_t k = 0; k < axes.operands; ++k) {

@@ -70,6 +70,10 @@ void for_each_32_bit_part(const Axes& axes, const Visit& visit) {
 // then comes right behind it.
 bool bring_forward_turned(Axes& axes) noexcept;
 
+// Changes the order in which the axes are walked so that what the second operand has to be read again for is still in the
+// cache: an axis that repeats more than that comes inside a cut of those before it.
+void revisit_soon(Axes& axes) noexcept;
+
 // Makes `width` elements that lie side by side one step of the innermost axis, if the first operand has them side by side,
 // each of the others too or one that stands for all, and all of them are aligned; false where not. With `gathers` the others
 // may lie anyhow. Strides stay in elements.
@@ -122,6 +126,7 @@ struct Layout {
   Divisor<Index> size[most_axes];
   Offset stride[most_axes][operands];
 
+  Layout() = default;
   explicit Layout(const Axes& axes) noexcept
       : rank(static_cast<std::uint32_t>(axes.rank)), count(static_cast<Index>(axes.count())) {
     for (std::size_t i = 0; i < axes.rank; ++i) {
