@@ -4,9 +4,7 @@
 // all it needs before it writes.
 #pragma once
 
-#include <algorithm>
 #include <array>
-#include <bit>
 #include <cstddef>
 #include <type_traits>
 #include <utility>
@@ -14,6 +12,7 @@
 #include "tutti/kernels/cuda/elementwise.h"
 #include "tutti/kernels/cuda/layout.h"
 #include "tutti/kernels/cuda/math.cuh"
+#include "tutti/kernels/cuda/pack.cuh"
 #include "tutti/kernels/cuda/tiles.cuh"
 
 namespace tutti::kernels::cuda {
@@ -25,54 +24,11 @@ struct Same {
   }
 };
 
-template <class T, int width>
-struct alignas(sizeof(T) * width) Pack {
-  T lane[width];
-};
-
-template <std::size_t bytes>
-using Words =
-    std::conditional_t<bytes == 16, uint4,
-                       std::conditional_t<bytes == 8, uint2,
-                                          std::conditional_t<bytes == 4, std::uint32_t,
-                                                             std::conditional_t<bytes == 2, std::uint16_t, std::uint8_t>>>>;
-
-// A pack as it was loaded. It is taken apart where its elements are used: done at the load, each load of small elements would
-// wait for the one before.
-template <class T, int width>
-using Loaded = Words<sizeof(T) * width>;
-
 // The packs of one input that a thread has in flight at once.
 template <class T, int width, int unroll>
 struct Batch {
   Loaded<T, width> pack[unroll];
 };
-
-template <class T, int width>
-__device__ __forceinline__ Pack<T, width> repeat(T x) {
-  Pack<T, width> pack;
-#pragma unroll
-  for (int i = 0; i < width; ++i) pack.lane[i] = x;
-  return pack;
-}
-
-template <class T, int width>
-__device__ __forceinline__ Loaded<T, width> held(const Pack<T, width>& pack) {
-  return std::bit_cast<Loaded<T, width>>(pack);
-}
-
-// f of the elements of each pack.
-template <int width, class F, class Out, class... In>
-__device__ __forceinline__ Loaded<Out, width> apply(const F& f, const Pack<In, width>&... in) {
-  Pack<Out, width> out;
-#pragma unroll
-  for (int i = 0; i < width; ++i) out.lane[i] = f(in.lane[i]...);
-  return held(out);
-}
-
-// As many elements as fill 16 bytes of the largest type.
-template <class... T>
-inline constexpr int pack_width = static_cast<int>(pack_bytes / std::max({sizeof(T)...}));
 
 // Enough bytes in flight for each thread to hide the memory's latency.
 template <class... In>
@@ -102,8 +58,7 @@ __device__ __forceinline__ void store_dense(const F& f, Out* out, std::int64_t f
   auto* packs = reinterpret_cast<Loaded<Out, width>*>(out);
 #pragma unroll
   for (int u = 0; u < unroll; ++u) {
-    if (first + u * step < end)
-      packs[first + u * step] = apply<width, F, Out, In...>(f, std::bit_cast<Pack<In, width>>(in.pack[u])...);
+    if (first + u * step < end) packs[first + u * step] = apply<width, F, Out, In...>(f, in.pack[u]...);
   }
 }
 
@@ -172,9 +127,7 @@ __device__ __forceinline__ void store_strided(const F& f, Out* out, const std::i
                                               const bool (&is_in)[unroll], const Batch<In, width, unroll>&... in) {
 #pragma unroll
   for (int u = 0; u < unroll; ++u) {
-    if (is_in[u])
-      *reinterpret_cast<Loaded<Out, width>*>(out + at[u][0]) =
-          apply<width, F, Out, In...>(f, std::bit_cast<Pack<In, width>>(in.pack[u])...);
+    if (is_in[u]) *reinterpret_cast<Loaded<Out, width>*>(out + at[u][0]) = apply<width, F, Out, In...>(f, in.pack[u]...);
   }
 }
 
