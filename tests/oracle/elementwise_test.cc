@@ -187,6 +187,46 @@ TEST(AgainstNumPy, Activations) {
   });
 }
 
+// A matrix, or several, whose columns lie side by side; at times the columns or the rows run backwards.
+Input turned_input(Random& random, DType dtype, const Shape& shape) {
+  const std::size_t last = shape.size() - 1;
+  Shape base = shape;
+  std::swap(base[last], base[last - 1]);
+  Input x = random_input(random, dtype, base, Layout::dense, any_values(random));
+  Dims axes;
+  for (std::size_t i = 0; i < shape.size(); ++i) axes.push_back(static_cast<std::int64_t>(i));
+  std::swap(axes[last], axes[last - 1]);
+  x.transpose(axes);
+  for (const std::size_t axis : {last, last - 1}) {
+    if (random.one_in(4)) x.slice(static_cast<std::int64_t>(axis), {.step = -1});
+  }
+  return x;
+}
+
+TEST(AgainstNumPy, OperandsThatLieAlongDifferentAxes) {
+  compare_with_numpy(6, [](Random& random, Oracle& oracle) {
+    for (const DType dtype : all_dtypes) {
+      const auto side = [&] {
+        const std::int64_t n = random.from(1, 200);
+        return random.one_in(3) ? n : (n + 15) / 16 * 16;  // where rows are a multiple of 16 bytes
+      };
+      Shape shape{side(), side()};
+      if (random.one_in(2)) shape = {random.from(1, 5), shape[0], shape[1]};
+      const Input dense = random_input(random, dtype, shape, Layout::dense, any_values(random));
+      const Input other = random_input(random, dtype, shape, any_layout(random), any_values(random));
+      const Input turned = turned_input(random, dtype, shape);
+      const Input condition = turned_input(random, DType::boolean, shape);
+      const Input row = random_input(random, dtype, {shape[shape.size() - 1]}, Layout::dense, any_values(random));
+      oracle.add(random.seed(), "same", "", {&turned}, contiguous(turned.tensor));
+      oracle.add(random.seed(), "multiply", "", {&dense, &turned}, multiply(dense.tensor, turned.tensor));
+      oracle.add(random.seed(), "equal", "", {&turned, &dense}, equal(turned.tensor, dense.tensor));
+      oracle.add(random.seed(), "not_equal", "", {&turned, &row}, not_equal(turned.tensor, row.tensor));
+      oracle.add(random.seed(), "where", "", {&condition, &turned, &dense}, where(condition.tensor, turned.tensor, dense.tensor));
+      oracle.add(random.seed(), "where", "", {&condition, &dense, &other}, where(condition.tensor, dense.tensor, other.tensor));
+    }
+  });
+}
+
 TEST(AgainstNumPy, ElementWiseOpsOfManyElements) {
   compare_with_numpy(2, [](Random& random, Oracle& oracle) {
     const Shape shape{random.from(100, 300), random.from(700, 900)};

@@ -92,7 +92,9 @@ TEST(ManipulationAgainstNumPy, ConcatOfManyElements) {
       }
     }
     Many many;
-    for (int i = 0; i < 100; ++i) many.inputs.push_back(random_input(random, DType::f32, {i % 3}, Layout::dense, Values::any));
+    for (int i = 0; i < 100; ++i) {
+      many.inputs.push_back(random_input(random, DType::f32, {i % 3}, i % 4 == 0 ? Layout::sliced : Layout::dense, Values::any));
+    }
     oracle.add(random.seed(), "concat", axis_parameter(0), many.pointers(), concat(many.tensors()));
   });
 }
@@ -229,6 +231,13 @@ TEST(ManipulationAgainstNumPy, RepeatAndTile) {
     const Input x = random_input(random, DType::i16, {2, 1, 2, 1, 2, 1, 2, 2}, Layout::sliced, Values::any);
     oracle.add(random.seed(), "tile", R"("repetitions":[2,2,2,1,2,1,3,2])", {&x}, tile(x.tensor, {2, 2, 2, 1, 2, 1, 3, 2}));
     oracle.add(random.seed(), "repeat", R"("axis":4,"times":3)", {&x}, repeat(x.tensor, 3, 4));
+  });
+}
+
+TEST(ManipulationAgainstNumPy, TileOfManyElements) {
+  compare_with_numpy(1, [](Random& random, Oracle& oracle) {
+    const Input x = random_input(random, DType::f32, {1100, 2048}, Layout::dense, Values::any);
+    oracle.add(random.seed(), "tile", R"("repetitions":[2,1])", {&x}, tile(x.tensor, {2, 1}));
   });
 }
 

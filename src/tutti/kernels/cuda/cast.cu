@@ -71,7 +71,7 @@ __global__ void cast_strided_kernel(void* out, DType to, Source<std::uint64_t> i
 template <class Wide, class Index>
 void cast_strided(const Axes& axes, Queue& queue, const KernelCall& call) {
   const Operand& in = call.in(0);
-  Source<std::uint64_t> source{in.as<std::uint64_t>(), 0, false};
+  Source<std::uint64_t> source{in.as<std::uint64_t>(), 0, 1};
   if (in.is_immediate) {
     std::memcpy(&source.value, in.data, size_of(in.dtype));
     source.data = nullptr;

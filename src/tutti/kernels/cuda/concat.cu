@@ -4,9 +4,11 @@
 #include "tutti/exec/manipulation_attributes.h"
 #include "tutti/kernels/cuda/copy.h"
 #include "tutti/kernels/cuda/device_input.h"
+#include "tutti/kernels/cuda/elementwise.cuh"
 #include "tutti/kernels/cuda/registration.h"
 
-// The output is a number of lines, of which each input has one piece. Inputs that lie dense go together in one launch.
+// The output is a number of lines, of which each input has one piece. Inputs that lie dense go together in one launch, a few
+// of a small output however they lie.
 namespace tutti::kernels::cuda {
 
 namespace {
@@ -14,6 +16,8 @@ namespace {
 constexpr int threads = 256;
 constexpr int units_per_thread = 8;  // wanted at least before more blocks share an input
 constexpr int most_pieces = 64;
+constexpr int most_strided = 8;
+constexpr std::int64_t small_count = std::int64_t{1} << 21;
 
 // Sizes are in units: as many bytes as are moved at once.
 struct Piece {
@@ -88,6 +92,70 @@ void join(JoinTask& task, int pieces, Queue& queue, const KernelCall& call) {
   }
 }
 
+// A copy each, in one launch.
+template <class U>
+struct Copies {
+  std::uint32_t blocks[most_strided];
+  Tiling tiling[most_strided];
+  Layout<std::uint32_t, 2> layout[most_strided];
+  U* to[most_strided];
+  Source<U> from[most_strided];
+};
+
+template <class U>
+__global__ void __launch_bounds__(tile_threads) copies_kernel(const __grid_constant__ Copies<U> copies) {
+  const unsigned i = blockIdx.y;
+  if (blockIdx.x >= copies.blocks[i]) return;
+  run_strided<1, Same, U, U>(Same{}, copies.to[i], copies.layout[i], copies.tiling[i], std::index_sequence<0>{}, copies.from[i]);
+}
+
+// Calls copy(input, its part of the output) for every input.
+template <class Copy>
+void for_each_part(const KernelCall& call, std::size_t axis, Copy&& copy) {
+  Operand part = call.out();
+  auto step = static_cast<std::int64_t>(size_of(part.dtype));  // along the axis, in bytes
+  for (std::size_t i = axis + 1; i < part.rank; ++i) step *= part.axes[i].size;
+  for (std::size_t i = 0; i < call.inputs; ++i) {
+    const Operand& in = device_input(call, i);
+    part.axes[axis].size = in.axes[axis].size;
+    copy(in, part);
+    part.data += in.axes[axis].size * step;
+  }
+}
+
+template <class U>
+void join_strided(const KernelCall& call, std::size_t axis, Queue& queue) {
+  constexpr int unroll = strided_unroll<1>;
+  constexpr std::int64_t at_a_time = tile_threads * unroll;
+  Copies<U> copies{};
+  unsigned n = 0;
+  unsigned most_blocks = 0;
+  for_each_part(call, axis, [&](const Operand& in, const Operand& part) {
+    if (in.count() == 0) return;
+    const std::array operands{&part, &in};
+    Axes axes = collapse(operands);
+    if (!axes.fits_32_bits()) return copy_operand(in, part, queue, call);
+    const bool is_turned = bring_forward_turned(axes);
+    copies.tiling[n] = is_turned ? tiles_of(axes, tile_columns<1>, tile_rows<1> * unroll) : Tiling{};
+    copies.blocks[n] = is_turned ? copies.tiling[n].blocks : static_cast<unsigned>((axes.count() + at_a_time - 1) / at_a_time);
+    copies.layout[n] = Layout<std::uint32_t, 2>(axes);
+    copies.to[n] = part.as<U>();
+    copies.from[n] = source_of<U>(in, false);
+    most_blocks = std::max(most_blocks, copies.blocks[n++]);
+  });
+  if (n == 0) return;
+  launch<copies_kernel<U>>(queue, call, {.blocks = dim3(most_blocks, n), .threads = dim3(tile_threads)}, copies);
+}
+
+// A few inputs, not all of them dense, of which packs would gain less than a launch each costs.
+bool is_small_and_strided(const KernelCall& call) {
+  if (call.inputs > most_strided || call.out().count() > small_count) return false;
+  for (std::size_t i = 0; i < call.inputs; ++i) {
+    if (!call.in(i).is_dense()) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 static void concat(const KernelCall& call, KernelContext& context) {
@@ -96,31 +164,28 @@ static void concat(const KernelCall& call, KernelContext& context) {
   if (out.count() == 0) return;
   const auto axis = static_cast<std::size_t>(call.attributes->as<ConcatAttributes>().axis);
   const auto size = static_cast<std::int64_t>(size_of(out.dtype));
+  if (is_small_and_strided(call)) {
+    switch (size) {
+      case 1: return join_strided<std::uint8_t>(call, axis, queue);
+      case 2: return join_strided<std::uint16_t>(call, axis, queue);
+      case 4: return join_strided<std::uint32_t>(call, axis, queue);
+      default: return join_strided<std::uint64_t>(call, axis, queue);
+    }
+  }
   JoinTask task{};
   task.out = out.data;
   task.lines = 1;
   for (std::size_t i = 0; i < axis; ++i) task.lines *= out.axes[i].size;
   task.line = out.count() / task.lines * size;
-  const std::int64_t step = task.line / out.axes[axis].size;  // along the axis, in bytes
-  Operand part = out;
-  std::int64_t offset = 0;
   int pieces = 0;
-  for (std::size_t i = 0; i < call.inputs; ++i) {
-    const Operand& in = device_input(call, i);
-    const std::int64_t length = in.axes[axis].size * step;
-    part.data = out.data + offset;
-    part.axes[axis].size = in.axes[axis].size;
-    if (!in.is_dense()) {
-      copy_operand(in, part, queue, call);
-    } else if (length > 0) {
-      task.pieces[pieces++] = {in.data, length, offset};
-      if (pieces == most_pieces) {
-        join(task, pieces, queue, call);
-        pieces = 0;
-      }
-    }
-    offset += length;
-  }
+  for_each_part(call, axis, [&](const Operand& in, const Operand& part) {
+    if (in.count() == 0) return;
+    if (!in.is_dense()) return copy_operand(in, part, queue, call);
+    task.pieces[pieces++] = {in.data, in.count() / task.lines * size, part.data - out.data};
+    if (pieces < most_pieces) return;
+    join(task, pieces, queue, call);
+    pieces = 0;
+  });
   join(task, pieces, queue, call);
 }
 

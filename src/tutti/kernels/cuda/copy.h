@@ -6,7 +6,7 @@
 namespace tutti::kernels::cuda {
 
 // The same sizes and elements of the same size on both sides, any strides; `from` may be immediate or broadcast. One launch
-// at most, none for no elements. Call is the one to blame.
+// for what 32 bits can number, none for no elements. Call is the one to blame.
 void copy_operand(const Operand& from, const Operand& to, Queue& queue, const KernelCall& call);
 
 }  // namespace tutti::kernels::cuda

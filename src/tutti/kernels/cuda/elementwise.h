@@ -25,12 +25,12 @@ template <class T>
 struct Source {
   const T* data;  // null where the element is `value`
   T value;
-  bool is_repeated;  // one element stands for a whole pack; in a dense kernel for all
+  std::int32_t lane_step;  // from one element of a pack to the next; 0: one stands for all of it, in a dense kernel for all
 };
 
 template <class T>
 Source<T> source_of(const Operand& operand, bool is_repeated) noexcept {
-  Source<T> source{operand.as<T>(), T{}, is_repeated};
+  Source<T> source{operand.as<T>(), T{}, is_repeated ? 0 : 1};
   if (operand.is_immediate) {
     std::memcpy(&source.value, operand.data, sizeof(T));
     source.data = nullptr;

@@ -8,7 +8,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
-#include <optional>
 #include <span>
 #include <type_traits>
 
@@ -26,6 +25,7 @@ struct Axes {
   std::array<std::array<std::int64_t, most_operands>, most_axes> stride;  // [axis][operand], in elements
   std::array<std::byte*, most_operands> data;
   std::array<std::int64_t, most_operands> element_bytes;
+  std::array<std::int64_t, most_operands> lane_step{};  // where into_packs() made packs: between the elements of one
 
   [[nodiscard]] std::int64_t count() const noexcept {
     std::int64_t n = 1;
@@ -66,10 +66,18 @@ void for_each_32_bit_part(const Axes& axes, const Visit& visit) {
   for_each_32_bit_part(second, visit);
 }
 
+// Whether an operand lies side by side along another axis than the first, which does so along the innermost one: that axis
+// then comes right behind it.
+bool bring_forward_turned(Axes& axes) noexcept;
+
+// Changes the order in which the axes are walked so that what the second operand has to be read again for is still in the
+// cache: an axis that repeats more than that comes inside a cut of those before it.
+void revisit_soon(Axes& axes) noexcept;
+
 // Makes `width` elements that lie side by side one step of the innermost axis, if the first operand has them side by side,
-// each of the others too or one that stands for all, and all of them are aligned. Strides stay in elements. The answer's
-// bit k is set when operand k has one element for a whole pack; nothing where it cannot be done.
-std::optional<unsigned> into_packs(Axes& axes, std::int64_t width) noexcept;
+// each of the others too or one that stands for all, and all of them are aligned; false where not. With `gathers` the others
+// may lie anyhow. Strides stay in elements.
+bool into_packs(Axes& axes, std::int64_t width, bool gathers) noexcept;
 
 // Takes elements of half the size or less that lie side by side in every operand together, up to 8 bytes.
 void enlarge_elements(Axes& axes) noexcept;
@@ -118,6 +126,7 @@ struct Layout {
   Divisor<Index> size[most_axes];
   Offset stride[most_axes][operands];
 
+  Layout() = default;
   explicit Layout(const Axes& axes) noexcept
       : rank(static_cast<std::uint32_t>(axes.rank)), count(static_cast<Index>(axes.count())) {
     for (std::size_t i = 0; i < axes.rank; ++i) {
@@ -125,10 +134,10 @@ struct Layout {
       for (std::size_t k = 0; k < operands; ++k) stride[i][k] = static_cast<Offset>(axes.stride[i][k]);
     }
   }
-  // Where element `index` of each operand lies, in elements from its first.
-  constexpr void locate(Index index, Offset (&at)[operands]) const noexcept {
+  // Where element `index` of each operand lies, in elements from its first; counted over the axes from `outer` on.
+  constexpr void locate(Index index, Offset (&at)[operands], std::uint32_t outer = 0) const noexcept {
     for (std::size_t k = 0; k < operands; ++k) at[k] = 0;
-    for (std::uint32_t i = 0; i < most_axes; ++i) {
+    for (std::uint32_t i = outer; i < most_axes; ++i) {
       if (i >= rank) break;
       const bool is_last = i + 1 == rank;
       const Index above = is_last ? 0 : size[i].quotient(index);
