@@ -1,0 +1,76 @@
+// Where the elements of a reduction are loaded from. A source has
+//   Loaded, load(i)                 what one load brings
+//   Element, width, unpack(loaded, elements)
+//   index_of(i)                     of the first of them, among those reduced
+#pragma once
+
+#include <cstring>
+
+#include "tutti/kernels/cuda/row_axes.cuh"
+
+namespace tutti::kernels::cuda {
+
+// One axis.
+template <class T>
+struct SteppedElements {
+  using Element = T;
+  using Loaded = T;
+  static constexpr int width = 1;
+  const T* first;
+  std::int64_t stride;
+  __device__ __forceinline__ T load(std::int64_t i) const { return first[i * stride]; }
+  __device__ __forceinline__ void unpack(const T& loaded, T (&elements)[1]) const { elements[0] = loaded; }
+  __device__ __forceinline__ std::int64_t index_of(std::int64_t i) const { return i; }
+};
+
+template <class T>
+struct ScatteredElements {
+  using Element = T;
+  using Loaded = T;
+  static constexpr int width = 1;
+  const T* first;
+  const RowAxes& axes;
+  __device__ __forceinline__ T load(std::int64_t i) const { return first[offset_of(axes, i)]; }
+  __device__ __forceinline__ void unpack(const T& loaded, T (&elements)[1]) const { elements[0] = loaded; }
+  __device__ __forceinline__ std::int64_t index_of(std::int64_t i) const { return i; }
+};
+
+// Small elements are shifted out of their words: an array of bytes that is copied to as a whole lies in local memory.
+template <class T, int width>
+__device__ __forceinline__ void unpack_vector(const uint4& vector, T (&elements)[width]) {
+  static_assert(sizeof(T) * width == 16);
+  if constexpr (sizeof(T) < 4) {
+    const unsigned words[4] = {vector.x, vector.y, vector.z, vector.w};
+#pragma unroll
+    for (unsigned i = 0; i < width; ++i) {
+      const unsigned at = i * sizeof(T);
+      const auto bits = static_cast<std::conditional_t<sizeof(T) == 1, std::uint8_t, std::uint16_t>>(words[at / 4] >> at % 4 * 8);
+      memcpy(&elements[i], &bits, sizeof(T));
+    }
+  } else {
+    memcpy(elements, &vector, sizeof vector);
+  }
+}
+
+// Elements that lie side by side, 16 bytes at a time.
+template <class T>
+struct VectorSource {
+  using Element = T;
+  using Loaded = uint4;
+  static constexpr int width = 16 / sizeof(T);
+
+  const uint4* vectors;
+  std::int64_t before;  // elements before the first vector
+
+  __device__ __forceinline__ Loaded load(std::int64_t i) const { return __ldg(vectors + i); }
+  __device__ __forceinline__ void unpack(const Loaded& loaded, T (&elements)[width]) const { unpack_vector(loaded, elements); }
+  __device__ __forceinline__ std::int64_t index_of(std::int64_t i) const { return before + i * width; }
+};
+
+// Elements before the first 16-byte boundary.
+template <class T>
+__device__ __forceinline__ std::int64_t to_boundary(const T* elements) {
+  return static_cast<std::int64_t>((16 - (reinterpret_cast<std::uintptr_t>(elements) & 15U)) % 16U / sizeof(T));
+}
+
+}  // namespace tutti::kernels::cuda
