@@ -19,7 +19,7 @@ namespace tutti::kernels::cuda {
 
 // Parts combined in a row before they go into the total: with it the error of a sum stays below that of a pairwise one.
 inline constexpr int longest_chain = 16;
-inline constexpr int longest_run = 1024;   // elements
+inline constexpr int longest_run = 512;    // elements
 inline constexpr int group_elements = 16;  // taken into a run at a time
 
 template <class R>
@@ -35,16 +35,18 @@ struct PackedElements<R> {
   using Type = typename R::Packed;
 };
 
-// In pairs.
+// In pairs. Halves are arrays of their own: a loop over halves of 16 is not unrolled, and its array then lies in local memory.
 template <class R, class Part, int n>
-__device__ __forceinline__ Part folded(const R& r, Part (&parts)[n]) {
-  static_assert((n & (n - 1)) == 0);
+__device__ __forceinline__ Part folded(const R& r, const Part (&parts)[n]) {
+  if constexpr (n == 1) {
+    return parts[0];
+  } else {
+    static_assert(n % 2 == 0);
+    Part half[n / 2];
 #pragma unroll
-  for (int half = n / 2; half > 0; half /= 2) {
-#pragma unroll
-    for (int i = 0; i < half; ++i) parts[i] = r.combine(parts[i], parts[i + half]);
+    for (int i = 0; i < n / 2; ++i) half[i] = r.combine(parts[i], parts[i + n / 2]);
+    return folded(r, half);
   }
-  return parts[0];
 }
 
 template <class R, class Source>

@@ -1,6 +1,6 @@
 #include "tutti/kernels/cuda/dot.h"
 
-#include <utility>
+#include <algorithm>
 
 #include "tutti/kernels/cuda/device_input.h"
 #include "tutti/kernels/cuda/reduction_kernels.cuh"
@@ -42,8 +42,8 @@ struct VectorPairs {
   __device__ __forceinline__ void unpack(const Loaded& loaded, Element (&elements)[width]) const {
     T left[width];
     T right[width];
-    unpack_vector(loaded.a, left);
-    unpack_vector(loaded.b, right);
+    memcpy(left, &loaded.a, sizeof loaded.a);
+    memcpy(right, &loaded.b, sizeof loaded.b);
 #pragma unroll
     for (int i = 0; i < width; ++i) elements[i] = {left[i], right[i]};
   }

@@ -35,23 +35,6 @@ struct ScatteredElements {
   __device__ __forceinline__ std::int64_t index_of(std::int64_t i) const { return i; }
 };
 
-// Small elements are shifted out of their words: an array of bytes that is copied to as a whole lies in local memory.
-template <class T, int width>
-__device__ __forceinline__ void unpack_vector(const uint4& vector, T (&elements)[width]) {
-  static_assert(sizeof(T) * width == 16);
-  if constexpr (sizeof(T) < 4) {
-    const unsigned words[4] = {vector.x, vector.y, vector.z, vector.w};
-#pragma unroll
-    for (unsigned i = 0; i < width; ++i) {
-      const unsigned at = i * sizeof(T);
-      const auto bits = static_cast<std::conditional_t<sizeof(T) == 1, std::uint8_t, std::uint16_t>>(words[at / 4] >> at % 4 * 8);
-      memcpy(&elements[i], &bits, sizeof(T));
-    }
-  } else {
-    memcpy(elements, &vector, sizeof vector);
-  }
-}
-
 // Elements that lie side by side, 16 bytes at a time.
 template <class T>
 struct VectorSource {
@@ -63,7 +46,9 @@ struct VectorSource {
   std::int64_t before;  // elements before the first vector
 
   __device__ __forceinline__ Loaded load(std::int64_t i) const { return __ldg(vectors + i); }
-  __device__ __forceinline__ void unpack(const Loaded& loaded, T (&elements)[width]) const { unpack_vector(loaded, elements); }
+  __device__ __forceinline__ void unpack(const Loaded& loaded, T (&elements)[width]) const {
+    memcpy(elements, &loaded, sizeof loaded);
+  }
   __device__ __forceinline__ std::int64_t index_of(std::int64_t i) const { return before + i * width; }
 };
 
