@@ -67,17 +67,17 @@ __device__ __forceinline__ typename R::Total share_in_parts(const R& r, const So
   std::int64_t i = first;
   typename R::Total total = r.none();
   while (i < end_of_full) {
-    Part parts[in_flight];
-#pragma unroll
-    for (int u = 0; u < in_flight; ++u) parts[u] = r.no_part();
+    Part chain = r.no_part();
     for (int n = 0; n < longest_chain && i < end_of_full; ++n, i += in_flight * step) {
       typename Source::Loaded loaded[in_flight];
 #pragma unroll
       for (int u = 0; u < in_flight; ++u) loaded[u] = source.load(i + u * step);
+      Part parts[in_flight];
 #pragma unroll
-      for (int u = 0; u < in_flight; ++u) parts[u] = r.combine(parts[u], part_of(r, source, loaded[u]));
+      for (int u = 0; u < in_flight; ++u) parts[u] = part_of(r, source, loaded[u]);
+      chain = r.combine(chain, folded(r, parts));
     }
-    total = r.merge(total, r.total_of(folded(r, parts)));
+    total = r.merge(total, r.total_of(chain));
   }
   Part rest[in_flight];
 #pragma unroll

@@ -59,7 +59,8 @@ __device__ __forceinline__ typename R::Total share_of_column(const ReductionTask
   if constexpr (is_one_axis && !SharesItself<R>) {
     using T = typename R::Element;
     const T* first = static_cast<const T*>(task.data) + offset_of(task.kept, output);
-    return strided_share<8>(r, SteppedElements<T>{first, task.reduced.stride[0]}, thread, task.length, threads);
+    constexpr int in_flight = TakesGroups<R> ? 8 : 16;
+    return strided_share<in_flight>(r, SteppedElements<T>{first, task.reduced.stride[0]}, thread, task.length, threads);
   } else {
     return share_of_output<false>(task, r, output, thread, threads);
   }
