@@ -21,28 +21,37 @@ struct Argument {
 
   Order order;
 
+  struct Run {
+    Value best;
+    int place;  // -1: nothing yet
+  };
+
   static __device__ __forceinline__ bool beats(Value x, Value best) {
     return best < x || (Order::is_nan(x) && !Order::is_nan(best));
   }
+  static __device__ __forceinline__ bool are_like(Value a, Value b) { return a == b || (Order::is_nan(a) && Order::is_nan(b)); }
 
-  // A thread's elements come in order, so a later one has to be better.
-  template <int n, class IndexOf>
-  __device__ __forceinline__ Total with_group(const Total& total, const T (&elements)[n], const IndexOf& index_of) const {
+  __device__ __forceinline__ Run start() const { return {Order::lowest(), -1}; }
+  // A run's elements come in order, so a later one has to be better. Where in a group it is, is looked for only then.
+  template <int n>
+  __device__ __forceinline__ void take(Run& run, const T (&elements)[n], int place) const {
     Value best = order.ordered(elements[0]);
-    int place = 0;
 #pragma unroll
-    for (int i = 1; i < n; ++i) {
-      const Value x = order.ordered(elements[i]);
-      const bool is_better = beats(x, best);
-      best = is_better ? x : best;
-      place = is_better ? i : place;
-    }
-    return merge(total, {best, static_cast<long long>(index_of(place))});
+    for (int i = 1; i < n; ++i) best = Order::larger(best, order.ordered(elements[i]));
+    if (run.place >= 0 && !beats(best, run.best)) return;
+    int first = n - 1;
+#pragma unroll
+    for (int i = n - 2; i >= 0; --i) first = are_like(order.ordered(elements[i]), best) ? i : first;
+    run = {best, place + first};
+  }
+  template <class IndexOf>
+  __device__ __forceinline__ Total total_of(const Run& run, const IndexOf& index_of) const {
+    if (run.place < 0) return none();
+    return {run.best, static_cast<long long>(index_of(run.place))};
   }
   __device__ __forceinline__ Total none() const { return {Order::lowest(), 0x7fffffffffffffffLL}; }
   __device__ __forceinline__ Total merge(const Total& a, const Total& b) const {
-    const bool is_like = a.value == b.value || (Order::is_nan(a.value) && Order::is_nan(b.value));
-    const bool takes_b = is_like ? b.index < a.index : beats(b.value, a.value);
+    const bool takes_b = are_like(a.value, b.value) ? b.index < a.index : beats(b.value, a.value);
     return takes_b ? b : a;
   }
   __device__ __forceinline__ Out finish(const Total& total) const { return total.index; }

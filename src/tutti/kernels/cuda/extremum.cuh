@@ -19,15 +19,7 @@ struct Extremum {
 
   __device__ __forceinline__ Part part(T x) const { return order.ordered(x); }
   __device__ __forceinline__ Part no_part() const { return Order::lowest(); }
-  __device__ __forceinline__ Part combine(Part a, Part b) const {
-    if constexpr (std::is_same_v<Part, float>) {
-      float larger;
-      asm("max.NaN.f32 %0, %1, %2;" : "=f"(larger) : "f"(a), "f"(b));
-      return larger;
-    } else {
-      return a < b || Order::is_nan(b) ? b : a;
-    }
-  }
+  __device__ __forceinline__ Part combine(Part a, Part b) const { return Order::larger(a, b); }
   __device__ __forceinline__ Total total_of(Part part) const { return part; }
   __device__ __forceinline__ Total none() const { return Order::lowest(); }
   __device__ __forceinline__ Total merge(Total a, Total b) const { return combine(a, b); }

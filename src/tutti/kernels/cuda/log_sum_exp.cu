@@ -16,15 +16,17 @@ struct LogSumExp {
     double sum;
     Value largest;
   };
+  using Run = Total;
   using Out = T;
   static_assert(sizeof(Total) == 16);
 
   static __device__ __forceinline__ Value larger(Value a, Value b) { return a < b || b != b ? b : a; }
   static __device__ __forceinline__ Value shift_of(Value largest) { return isfinite(largest) ? largest : Value{0}; }
 
-  template <int n, class IndexOf>
-  __device__ __forceinline__ Total with_group(const Total& total, const T (&elements)[n], const IndexOf&) const {
-    Value largest = total.largest;
+  __device__ __forceinline__ Run start() const { return none(); }
+  template <int n>
+  __device__ __forceinline__ void take(Run& run, const T (&elements)[n], int /*place*/) const {
+    Value largest = run.largest;
 #pragma unroll
     for (int i = 0; i < n; ++i) largest = larger(largest, widen(elements[i]));
     const Value shift = shift_of(largest);
@@ -32,14 +34,19 @@ struct LogSumExp {
 #pragma unroll
     for (int i = 0; i < n; ++i) sum += exponential(widen(elements[i]) - shift);
     // In f64 also for f32: elements that rise all along scale it many times.
-    const double before = largest == total.largest ? total.sum : scaled(total, shift);
-    return {before + sum, largest};
+    const bool is_scaled = largest != run.largest && run.sum != 0;
+    run = {(is_scaled ? scaled(run, shift) : run.sum) + sum, largest};
+  }
+  template <class IndexOf>
+  __device__ __forceinline__ Total total_of(const Run& run, const IndexOf&) const {
+    return run;
   }
   __device__ __forceinline__ Total none() const { return {0, -static_cast<Value>(HUGE_VAL)}; }
   __device__ __forceinline__ Total merge(const Total& a, const Total& b) const {
-    const Value largest = larger(a.largest, b.largest);
-    const Value shift = shift_of(largest);
-    return {scaled(a, shift) + scaled(b, shift), largest};
+    const bool is_a = !(a.largest < b.largest || b.largest != b.largest);
+    const Value largest = is_a ? a.largest : b.largest;
+    const Total low{is_a ? b.sum : a.sum, is_a ? b.largest : a.largest};
+    return {(is_a ? a.sum : b.sum) + scaled(low, shift_of(largest)), largest};
   }
   __device__ __forceinline__ Out finish(const Total& total) const { return rounded<T>(log(total.sum) + shift_of(total.largest)); }
 

@@ -13,6 +13,7 @@
 #include "tutti/kernels/cuda/copy.h"
 #include "tutti/kernels/cuda/cublas_lt.h"
 #include "tutti/kernels/cuda/device_input.h"
+#include "tutti/kernels/cuda/dot.h"
 #include "tutti/kernels/cuda/launch.h"
 #include "tutti/kernels/cuda/matmul_integer.h"
 #include "tutti/kernels/cuda/product.h"
@@ -263,7 +264,10 @@ static std::int64_t matmul_workspace(const OpCall& call, const Inference& in) {
   const TensorImpl* b = call.inputs()[1].tensor;
   if (a == nullptr || b == nullptr || !is_floating(in.dtype(0))) return 0;
   if (element_count(a->shape()) == 0 || element_count(b->shape()) == 0) return 0;
-  const Product product(operand_of(*a), operand_of(*b), nullptr);
+  const Operand left = operand_of(*a);
+  const Operand right = operand_of(*b);
+  if (is_dot(left, right)) return dot_workspace(left, right);
+  const Product product(left, right, nullptr);
   return product.packed_bytes + product.workspace_bytes;
 }
 
@@ -279,6 +283,7 @@ static void matmul(const KernelCall& call, KernelContext& context) {
     return check(cudaMemsetAsync(c.data, 0, bytes, queue.stream()), "filling with zeros", call);
   }
   if (!is_floating(c.dtype)) return multiply_integers(call, queue);
+  if (is_dot(a, b)) return dot(call, queue);
   std::byte* const scratch = call.scratch().data;
   const Product product(a, b, scratch);
   for (const Factor* factor : {&product.a, &product.b}) {

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cstdlib>
 
 #include "tutti/base/error.h"
 #include "tutti/kernels/cuda/device_input.h"
@@ -10,11 +9,6 @@
 namespace tutti::kernels::cuda {
 
 namespace {
-
-__global__ void __launch_bounds__(truth_threads) add_counts(const unsigned long long* counts, int n, unsigned long long* total) {
-  const unsigned long long found = sum_of_counts(counts, n);
-  if (threadIdx.x == 0) *total = found;
-}
 
 struct RowsTask {
   long long* rows;
@@ -91,37 +85,14 @@ __global__ void __launch_bounds__(truth_threads)
     to.rows[i] = fill;
 }
 
-// The same elements in the order of their memory: how many of them are true does not depend on it.
-Operand in_memory_order(Operand in) {
-  std::sort(in.axes.begin(), in.axes.begin() + in.rank,
-            [](const Axis& a, const Axis& b) { return std::abs(a.stride) > std::abs(b.stride); });
-  return in;
-}
-
 Ranges ranges_of_input(const Inference& in) { return ranges_of(element_count(in.shape(0)).value_or(0)); }
 
 }  // namespace
-
-static std::int64_t count_nonzero_workspace(const OpCall& /*call*/, const Inference& in) {
-  const std::int64_t ranges = ranges_of_input(in).count;
-  return ranges > 1 ? ranges * 8 : 0;
-}
 
 static std::int64_t nonzero_workspace(const OpCall& /*call*/, const Inference& in) {
   const std::int64_t ranges = ranges_of_input(in).count;
   const bool is_padded = in.outputs() == 2;
   return ranges > 1 || is_padded ? std::max<std::int64_t>(1, ranges) * 8 : 0;
-}
-
-static void count_nonzero(const KernelCall& call, KernelContext& context) {
-  const Operand in = in_memory_order(device_input(call, 0));
-  Queue& queue = queue_of(context);
-  auto* const out = call.out().as<unsigned long long>();
-  const Ranges ranges = ranges_of(in.count());
-  if (ranges.count == 0) return check(cudaMemsetAsync(out, 0, 8, queue.stream()), "filling with zeros", call);
-  unsigned long long* const counts = ranges.count == 1 ? out : call.scratch().as<unsigned long long>();
-  visit_width(in.dtype, [&](auto width) { launch_count<decltype(width)>(in, ranges, counts, queue, call); });
-  if (ranges.count > 1) launch<add_counts>(queue, call, {1, truth_threads}, counts, ranges.count, out);
 }
 
 static void nonzero(const KernelCall& call, KernelContext& context) {
@@ -153,7 +124,6 @@ static void nonzero(const KernelCall& call, KernelContext& context) {
                     static_cast<long long>(attributes.fill), call.out(1).as<unsigned long long>());
 }
 
-[[maybe_unused]] static const bool is_registered = register_cuda_kernel("CountNonzero", count_nonzero, count_nonzero_workspace) &&
-                                                   register_cuda_kernel("NonZero", nonzero, nonzero_workspace);
+[[maybe_unused]] static const bool is_registered = register_cuda_kernel("NonZero", nonzero, nonzero_workspace);
 
 }  // namespace tutti::kernels::cuda

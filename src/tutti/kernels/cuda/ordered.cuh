@@ -22,6 +22,15 @@ struct OrderedFloat {
     return as_value(static_cast<Bits>(sizeof(Value) == 8 ? 0xfff0000000000000ULL : 0xff800000ULL));
   }
   static __device__ __forceinline__ bool is_nan(Value x) { return x != x; }
+  static __device__ __forceinline__ Value larger(Value a, Value b) {
+    if constexpr (std::is_same_v<Value, float>) {
+      float larger;
+      asm("max.NaN.f32 %0, %1, %2;" : "=f"(larger) : "f"(a), "f"(b));
+      return larger;
+    } else {
+      return a < b || is_nan(b) ? b : a;
+    }
+  }
 
  private:
   static __device__ __forceinline__ Bits as_bits(Value x) {
@@ -51,6 +60,7 @@ struct OrderedInteger {
   __device__ __forceinline__ T stored(Value x) const { return static_cast<T>(x ^ turned); }
   static __device__ __forceinline__ Value lowest() { return static_cast<Value>(1ULL << (8 * sizeof(Value) - 1)); }
   static __device__ __forceinline__ bool is_nan(Value) { return false; }
+  static __device__ __forceinline__ Value larger(Value a, Value b) { return a < b ? b : a; }
 };
 
 }  // namespace tutti::kernels::cuda

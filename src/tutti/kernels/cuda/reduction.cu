@@ -12,7 +12,6 @@ namespace tutti::kernels::cuda {
 namespace {
 
 constexpr std::int64_t one_launch_elements = 16 * 1024;  // below this a second launch costs more than it saves
-constexpr int most_multiprocessors = 256;                // room for partial totals is asked for before the GPU is known
 
 std::int64_t magnitude(std::int64_t x) { return x < 0 ? -x : x; }
 std::int64_t parts_of(std::int64_t n, std::int64_t size) { return (n + size - 1) / size; }
@@ -81,7 +80,8 @@ ReductionPlan plan_reduction(const Operand& in, std::uint32_t mask, int multipro
   }
   plan.is_side_by_side = task.reduced.is_dense();
   const std::int64_t at_once = plan.is_side_by_side ? 16 / static_cast<std::int64_t>(size_of(in.dtype)) : 1;  // elements per load
-  if (task.length <= 128 * at_once || task.outputs >= std::int64_t{96} * multiprocessors) {
+  // A warp has all it needs in flight and nothing to wait for; only a block brings enough threads to few outputs.
+  if (task.length <= 256 * at_once || task.outputs >= std::int64_t{32} * multiprocessors) {
     task.lanes = power_of_two(parts_of(task.length, 2 * at_once), 32);
     return plan;
   }
@@ -93,19 +93,19 @@ ReductionPlan plan_reduction(const Operand& in, std::uint32_t mask, int multipro
 
 namespace {
 
+std::int64_t partials(const OpCall& call, std::uint32_t mask, bool keeps_order = false) {
+  const TensorImpl* tensor = call.inputs()[0].tensor;
+  if (tensor == nullptr) return 0;
+  return plan_reduction(operand_of(*tensor), mask, most_multiprocessors, keeps_order).partials();
+}
 template <int total_bytes>
 std::int64_t workspace(const OpCall& call, const Inference& in) {
-  const TensorImpl* tensor = call.inputs()[0].tensor;
-  if (tensor == nullptr) return 0;
-  return plan_reduction(operand_of(*tensor), in.attributes<ReductionAttributes>().axes, most_multiprocessors).partials() *
-         total_bytes;
+  return partials(call, in.attributes<ReductionAttributes>().axes) * total_bytes;
 }
 std::int64_t argument_workspace(const OpCall& call, const Inference& in) {
-  const TensorImpl* tensor = call.inputs()[0].tensor;
-  if (tensor == nullptr) return 0;
-  const std::uint32_t mask = 1U << in.attributes<ArgumentAttributes>().axis;
-  return plan_reduction(operand_of(*tensor), mask, most_multiprocessors, true).partials() * 16;
+  return partials(call, 1U << in.attributes<ArgumentAttributes>().axis, true) * 16;
 }
+std::int64_t count_workspace(const OpCall& call, const Inference& /*in*/) { return partials(call, ~0U) * 8; }
 
 // Calls run(plan, dtype, queue, call) unless there is nothing to write.
 template <class Run>
@@ -151,6 +151,7 @@ void truth(const KernelCall& call, KernelContext& context) {
          [](const auto& plan, DType dtype, auto& queue, const auto& of) { test_elements(plan, dtype, of_all, queue, of); });
 }
 void count_nonzero(const KernelCall& call, KernelContext& context) { reduce(call, context, count_elements); }
+void count_all_nonzero(const KernelCall& call, KernelContext& context) { reduce(call, context, ~0U, false, count_elements); }
 template <bool takes_root>
 void variance(const KernelCall& call, KernelContext& context) {
   const double correction = call.attributes->as<ReductionAttributes>().parameter;
@@ -183,6 +184,7 @@ void argument(const KernelCall& call, KernelContext& context) {
     register_cuda_kernel("Min", extremum<false>, workspace<8>) && register_cuda_kernel("All", truth<true>, workspace<8>) &&
     register_cuda_kernel("Any", truth<false>, workspace<8>) &&
     register_cuda_kernel("CountNonzeroOnAxes", count_nonzero, workspace<8>) &&
+    register_cuda_kernel("CountNonzero", count_all_nonzero, count_workspace) &&
     register_cuda_kernel("Var", variance<false>, workspace<24>) && register_cuda_kernel("Std", variance<true>, workspace<24>) &&
     register_cuda_kernel("LogSumExp", log_sum_exp, workspace<16>) && register_cuda_kernel("Norm", norm, workspace<8>) &&
     register_cuda_kernel("ArgMax", argument<true>, argument_workspace) &&

@@ -1,11 +1,11 @@
 // The kernels behind reductions, over any small type of the kind accumulate.cuh describes. Here it also has
 //   Out, finish(total)    what is written
 //   Ending                itself, or what it is derived from and shares with others: all of the above but elements and parts
+//   share(task, output, thread, threads)    optional: a thread's total, where elements are not simply loaded from the task's data
 // Every order of combination follows from the plan alone.
 #pragma once
 
 #include <algorithm>
-#include <cub/block/block_reduce.cuh>
 
 #include "tutti/kernels/cuda/accumulate.cuh"
 #include "tutti/kernels/cuda/launch.h"
@@ -32,39 +32,37 @@ struct StoredBool {
   __device__ __forceinline__ explicit operator int() const { return byte != 0 ? 1 : 0; }
 };
 
-// One axis.
-template <class T>
-struct SteppedElements {
-  using Loaded = T;
-  static constexpr int width = 1;
-  const T* first;
-  std::int64_t stride;
-  __device__ __forceinline__ T load(std::int64_t i) const { return first[i * stride]; }
-  __device__ __forceinline__ void unpack(const T& loaded, T (&elements)[1]) const { elements[0] = loaded; }
-  __device__ __forceinline__ std::int64_t index_of(std::int64_t i) const { return i; }
-};
-
-template <class T>
-struct ScatteredElements {
-  using Loaded = T;
-  static constexpr int width = 1;
-  const T* first;
-  const RowAxes& axes;
-  __device__ __forceinline__ T load(std::int64_t i) const { return first[offset_of(axes, i)]; }
-  __device__ __forceinline__ void unpack(const T& loaded, T (&elements)[1]) const { elements[0] = loaded; }
-  __device__ __forceinline__ std::int64_t index_of(std::int64_t i) const { return i; }
-};
+template <class R>
+concept SharesItself = requires(const R& r, const ReductionTask& task) { r.share(task, task.outputs, task.length, task.length); };
 
 // A thread's share of one output that `threads` threads work on.
 template <bool is_side_by_side, class R>
 __device__ __forceinline__ typename R::Total share_of_output(const ReductionTask& task, const R& r, std::int64_t output,
                                                              std::int64_t thread, std::int64_t threads) {
-  using T = typename R::Element;
-  const T* first = static_cast<const T*>(task.data) + offset_of(task.kept, output);
-  if constexpr (is_side_by_side) {
-    return contiguous_share(r, first, task.length, thread, threads);
+  if constexpr (SharesItself<R>) {
+    return r.share(task, output, thread, threads);
   } else {
-    return strided_share<4>(r, ScatteredElements<T>{first, task.reduced}, thread, task.length, threads);
+    using T = typename R::Element;
+    const T* first = static_cast<const T*>(task.data) + offset_of(task.kept, output);
+    if constexpr (is_side_by_side) {
+      return contiguous_share(r, first, task.length, thread, threads);
+    } else {
+      return strided_share<4>(r, ScatteredElements<T>{first, task.reduced}, thread, task.length, threads);
+    }
+  }
+}
+
+// The same of elements that are apart.
+template <bool is_one_axis, class R>
+__device__ __forceinline__ typename R::Total share_of_column(const ReductionTask& task, const R& r, std::int64_t output,
+                                                             std::int64_t thread, std::int64_t threads) {
+  if constexpr (is_one_axis && !SharesItself<R>) {
+    using T = typename R::Element;
+    const T* first = static_cast<const T*>(task.data) + offset_of(task.kept, output);
+    constexpr int in_flight = TakesGroups<R> ? 8 : 16;
+    return strided_share<in_flight>(r, SteppedElements<T>{first, task.reduced.stride[0]}, thread, task.length, threads);
+  } else {
+    return share_of_output<false>(task, r, output, thread, threads);
   }
 }
 
@@ -91,17 +89,30 @@ __device__ __forceinline__ T exchanged(const T& value, int distance) {
   return other;
 }
 
+// Of `lanes` neighbouring threads, a power of two, for the first of them.
 template <class R>
-struct Merging {
-  const R& r;
-  __device__ __forceinline__ typename R::Total operator()(const typename R::Total& a, const typename R::Total& b) const {
-    return r.merge(a, b);
-  }
-};
+__device__ __forceinline__ typename R::Total lanes_total(const R& r, typename R::Total total, int lanes) {
+  for (int distance = lanes / 2; distance > 0; distance /= 2) total = r.merge(total, exchanged(total, distance));
+  return total;
+}
+
+// Of a block, for its first thread.
+template <int threads, class R>
+__device__ __forceinline__ typename R::Total block_total(const R& r, const typename R::Total& mine) {
+  constexpr int warps = threads / 32;
+  __shared__ typename R::Total of_warps[warps];
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  const auto of_warp = lanes_total(r, mine, 32);
+  __syncthreads();  // who still reads from the last time
+  if (lane == 0) of_warps[threadIdx.x / 32] = of_warp;
+  __syncthreads();
+  if (threadIdx.x >= 32) return of_warp;
+  return lanes_total(r, of_warps[lane % warps], warps);
+}
 
 // Threads that hold much need more registers each.
 template <class R>
-inline constexpr bool is_lean = !TakesGroups<R> && sizeof(typename R::Total) <= 8;
+inline constexpr bool is_lean = !TakesGroups<R> && !SharesItself<R> && sizeof(typename R::Total) <= 8;
 
 template <class R, bool is_side_by_side>
 __global__ void __launch_bounds__(reduction_group_threads)
@@ -115,7 +126,7 @@ __global__ void __launch_bounds__(reduction_group_threads)
     const std::int64_t output = base + in_block;
     typename R::Total total = r.none();
     if (output < task.outputs) total = share_of_output<is_side_by_side>(task, r, output, lane, task.lanes);
-    for (int distance = task.lanes / 2; distance > 0; distance /= 2) total = r.merge(total, exchanged(total, distance));
+    total = lanes_total(r, total, task.lanes);
     if (lane == 0 && output < task.outputs) store_total(task, r, output, 0, total);
   }
 }
@@ -124,24 +135,20 @@ template <class R, bool is_side_by_side>
 __global__ void __launch_bounds__(reduction_block_threads, is_side_by_side&& is_lean<R> ? reduction_blocks_per_multiprocessor : 2)
     reduce_by_block(const __grid_constant__ ReductionTask task, const __grid_constant__ R r) {
   using Total = typename R::Total;
-  using Reduce = cub::BlockReduce<Total, reduction_block_threads>;
-  __shared__ typename Reduce::TempStorage storage;
   const std::int64_t jobs = task.outputs * task.parts;
   for (std::int64_t job = blockIdx.x; job < jobs; job += gridDim.x) {
     const std::int64_t output = job / task.parts;
     const std::int64_t part = job - output * task.parts;
     const Total mine = share_of_output<is_side_by_side>(task, r, output, part * reduction_block_threads + threadIdx.x,
                                                         task.parts * reduction_block_threads);
-    const Total total = Reduce(storage).Reduce(mine, Merging<R>{r});
+    const Total total = block_total<reduction_block_threads>(r, mine);
     if (threadIdx.x == 0) store_total(task, r, output, part, total);
-    __syncthreads();  // the storage is used again
   }
 }
 
 template <class R, bool is_one_axis>
 __global__ void __launch_bounds__(reduction_block_threads, 2)
     reduce_by_column(const __grid_constant__ ReductionTask task, const __grid_constant__ R r) {
-  using T = typename R::Element;
   using Total = typename R::Total;
   __shared__ Total totals[reduction_block_threads];
   const auto thread = static_cast<int>(threadIdx.x);
@@ -154,16 +161,7 @@ __global__ void __launch_bounds__(reduction_block_threads, 2)
     const std::int64_t part = job - tile * task.parts;
     const std::int64_t output = tile * task.lanes + x;
     Total total = r.none();
-    if (output < task.outputs) {
-      const T* first = static_cast<const T*>(task.data) + offset_of(task.kept, output);
-      const std::int64_t row = part * height + y;
-      const std::int64_t rows = task.parts * height;
-      if constexpr (is_one_axis) {
-        total = strided_share<8>(r, SteppedElements<T>{first, task.reduced.stride[0]}, row, task.length, rows);
-      } else {
-        total = strided_share<4>(r, ScatteredElements<T>{first, task.reduced}, row, task.length, rows);
-      }
-    }
+    if (output < task.outputs) total = share_of_column<is_one_axis>(task, r, output, part * height + y, task.parts * height);
     totals[thread] = total;
     for (int half = height / 2; half > 0; half /= 2) {
       __syncthreads();
@@ -199,13 +197,10 @@ __global__ void __launch_bounds__(reduction_group_threads)
 template <class E>
 __global__ void __launch_bounds__(reduction_group_threads)
     finish_by_block(const __grid_constant__ ReductionTask task, const __grid_constant__ E e) {
-  using Reduce = cub::BlockReduce<typename E::Total, reduction_group_threads>;
-  __shared__ typename Reduce::TempStorage storage;
   for (std::int64_t output = blockIdx.x; output < task.outputs; output += gridDim.x) {
     const auto mine = merged_partials(task, e, output, threadIdx.x, reduction_group_threads);
-    const auto total = Reduce(storage).Reduce(mine, Merging<E>{e});
+    const auto total = block_total<reduction_group_threads>(e, mine);
     if (threadIdx.x == 0) static_cast<typename E::Out*>(task.out)[output] = e.finish(total);
-    __syncthreads();
   }
 }
 
@@ -222,29 +217,35 @@ void run_reduction(const ReductionPlan& plan, const R& r, Queue& queue, const Ke
     switch (plan.mapping) {
       case ReductionMapping::by_group: {
         const Grid grid{groups(reduction_group_threads / task.lanes), reduction_group_threads};
-        if (plan.is_side_by_side) {
-          launch<reduce_by_group<R, true>>(queue, call, grid, task, r);
-        } else {
-          launch<reduce_by_group<R, false>>(queue, call, grid, task, r);
+        if constexpr (!SharesItself<R>) {
+          if (!plan.is_side_by_side) {
+            launch<reduce_by_group<R, false>>(queue, call, grid, task, r);
+            break;
+          }
         }
+        launch<reduce_by_group<R, true>>(queue, call, grid, task, r);
         break;
       }
       case ReductionMapping::by_block: {
         const Grid grid{blocks_for(task.outputs * task.parts), reduction_block_threads};
-        if (plan.is_side_by_side) {
-          launch<reduce_by_block<R, true>>(queue, call, grid, task, r);
-        } else {
-          launch<reduce_by_block<R, false>>(queue, call, grid, task, r);
+        if constexpr (!SharesItself<R>) {
+          if (!plan.is_side_by_side) {
+            launch<reduce_by_block<R, false>>(queue, call, grid, task, r);
+            break;
+          }
         }
+        launch<reduce_by_block<R, true>>(queue, call, grid, task, r);
         break;
       }
       case ReductionMapping::by_column: {
         const Grid grid{blocks_for((task.outputs + task.lanes - 1) / task.lanes * task.parts), reduction_block_threads};
-        if (task.reduced.rank == 1) {
-          launch<reduce_by_column<R, true>>(queue, call, grid, task, r);
-        } else {
-          launch<reduce_by_column<R, false>>(queue, call, grid, task, r);
+        if constexpr (!SharesItself<R>) {
+          if (task.reduced.rank != 1) {
+            launch<reduce_by_column<R, false>>(queue, call, grid, task, r);
+            break;
+          }
         }
+        launch<reduce_by_column<R, true>>(queue, call, grid, task, r);
         break;
       }
     }

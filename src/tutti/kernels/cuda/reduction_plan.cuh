@@ -9,6 +9,8 @@ inline constexpr int reduction_block_threads = 512;
 inline constexpr int reduction_blocks_per_multiprocessor = 3;
 inline constexpr int reduction_group_threads = 256;  // of a block whose threads work in groups
 
+inline constexpr int most_multiprocessors = 256;  // room for partial totals is asked for before the GPU is known
+
 enum class ReductionMapping : std::uint8_t {
   by_group,   // a few neighbouring threads per result: short or very many
   by_block,   // a block per result or part of one

@@ -1,3 +1,4 @@
+#include "tutti/kernels/cuda/count.cuh"
 #include "tutti/kernels/cuda/reduction_kernels.cuh"
 #include "tutti/kernels/cuda/reductions.h"
 
@@ -17,8 +18,20 @@ template <class T>
 struct SumOfIntegers : TotalOfIntegers {
   using Ending = TotalOfIntegers;
   using Element = T;
+  using Packed = std::conditional_t<sizeof(T) == 1, unsigned, T>;
   using Part = std::conditional_t<(sizeof(T) < 4), int, unsigned long long>;
-  __device__ __forceinline__ Part part(T x) const { return static_cast<Part>(x); }
+  template <class Word>
+  __device__ __forceinline__ Part part(Word x) const {
+    if constexpr (sizeof(Word) == sizeof(T)) {
+      return static_cast<Part>(x);
+    } else if constexpr (std::is_same_v<T, StoredBool>) {
+      return __popc(PackedWord<std::uint8_t>::which_are_not(x));
+    } else if constexpr (std::is_signed_v<T>) {
+      return __dp4a(static_cast<int>(x), 0x01010101, 0);
+    } else {
+      return static_cast<Part>(__dp4a(x, 0x01010101U, 0U));
+    }
+  }
   __device__ __forceinline__ Part no_part() const { return 0; }
   __device__ __forceinline__ Part combine(Part a, Part b) const { return a + b; }
   __device__ __forceinline__ Total total_of(Part part) const { return static_cast<Total>(part); }

@@ -8,9 +8,8 @@
 
 #include "tutti/exec/index_message.h"
 #include "tutti/exec/indexing_attributes.h"
-#include "tutti/kernels/cuda/accumulate.cuh"
+#include "tutti/kernels/cuda/count.cuh"
 #include "tutti/kernels/cuda/launch.h"
-#include "tutti/kernels/cuda/row_axes.cuh"
 #include "tutti/kernels/cuda/trap.cuh"
 
 namespace tutti::kernels::cuda {
@@ -39,12 +38,6 @@ struct TruthTask {
   RowAxes axes;
 };
 
-// The sign bit of a float is no value: -0 is zero, and every NaN has other bits set.
-inline unsigned long long value_bits(DType dtype) {
-  const unsigned long long all = std::numeric_limits<unsigned long long>::max() >> (64 - 8 * size_of(dtype));
-  return is_floating(dtype) ? all >> 1U : all;
-}
-
 inline TruthTask truth_task(const Operand& in, const Ranges& ranges) {
   TruthTask task{in.data, value_bits(in.dtype), in.count(), ranges.length, false, row_axes(in, 0, in.rank)};
   task.is_dense = task.axes.is_dense();
@@ -53,21 +46,8 @@ inline TruthTask truth_task(const Operand& in, const Ranges& ranges) {
 
 template <class U>
 struct Truth {
-  using Part = int;
   U bits;
   __device__ __forceinline__ int operator()(U x) const { return (x & bits) != 0 ? 1 : 0; }
-};
-
-template <class U>
-struct ScatteredTruth {
-  using Part = int;
-  using Loaded = U;
-  const U* data;
-  const RowAxes& axes;
-  std::int64_t first;
-  Truth<U> truth;
-  __device__ __forceinline__ U load(std::int64_t i) const { return data[offset_of(axes, first + i)]; }
-  __device__ __forceinline__ int part(U loaded) const { return truth(loaded); }
 };
 
 __device__ __forceinline__ std::int64_t smaller(std::int64_t a, std::int64_t b) { return a < b ? a : b; }
@@ -75,17 +55,16 @@ __device__ __forceinline__ std::int64_t smaller(std::int64_t a, std::int64_t b) 
 template <class U>
 __global__ void __launch_bounds__(truth_threads)
     count_ranges(const __grid_constant__ TruthTask task, unsigned long long* counts) {
-  using Count = unsigned long long;
-  using Reduce = cub::BlockReduce<Count, truth_threads>;
+  using Reduce = cub::BlockReduce<unsigned long long, truth_threads>;
   __shared__ typename Reduce::TempStorage storage;
   const std::int64_t begin = blockIdx.x * task.range;
-  const std::int64_t n = smaller(task.range, task.elements - begin);
-  const Truth<U> truth{static_cast<U>(task.bits)};
+  const std::int64_t end = smaller(begin + task.range, task.elements);
+  const Count<U> count{static_cast<U>(task.bits)};
   const U* data = static_cast<const U*>(task.data);
-  const Count mine = task.is_dense
-                         ? contiguous_sum<Count>(data + begin, n, threadIdx.x, truth_threads, truth)
-                         : strided_sum<Count, 4>(ScatteredTruth<U>{data, task.axes, begin, truth}, threadIdx.x, n, truth_threads);
-  const Count total = Reduce(storage).Sum(mine);
+  const unsigned long long mine =
+      task.is_dense ? contiguous_share(count, data + begin, end - begin, threadIdx.x, truth_threads)
+                    : strided_share<4>(count, ScatteredElements<U>{data, task.axes}, begin + threadIdx.x, end, truth_threads);
+  const unsigned long long total = Reduce(storage).Sum(mine);
   if (threadIdx.x == 0) counts[blockIdx.x] = total;
 }
 
@@ -153,16 +132,6 @@ __device__ __forceinline__ int pick_tile(const TruthTask& task, std::int64_t fir
   const int all = before[groups];
   __syncthreads();
   return all;
-}
-
-template <class Visit>
-void visit_width(DType dtype, Visit&& visit) {
-  switch (size_of(dtype)) {
-    case 1: return visit(std::uint8_t{});
-    case 2: return visit(std::uint16_t{});
-    case 4: return visit(std::uint32_t{});
-    default: return visit(std::uint64_t{});
-  }
 }
 
 template <class U>
