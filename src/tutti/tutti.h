@@ -6,6 +6,8 @@
 #include "tutti/base/version.h"
 #include "tutti/hal/door.h"
 #include "tutti/hal/fault.h"
+#include "tutti/hal/ledger.h"
+#include "tutti/hal/sync_mode.h"
 #include "tutti/journal/named_scope.h"
 #include "tutti/ops/activation.h"
 #include "tutti/ops/at.h"
