@@ -9,6 +9,7 @@
 #include <string>
 #include <tuple>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "tutti/base/error.h"
@@ -86,8 +87,9 @@ std::tuple<std::vector<T>...> read_all(const detail::TensorFor<T>&... x, Site si
     request.bytes += each.bytes;
   }
   detail::finish_to_host(hosts, request);
-  std::size_t next = 0;
-  return {detail::elements<T>(hosts[next++])...};
+  return [&]<std::size_t... i>(std::index_sequence<i...>) {
+    return std::tuple<std::vector<T>...>(detail::elements<T>(hosts[i])...);
+  }(std::index_sequence_for<T...>{});
 }
 
 // A value on its way to the host: cannot be read before it is there.
