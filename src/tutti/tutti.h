@@ -14,6 +14,7 @@
 #include "tutti/ops/bench.h"
 #include "tutti/ops/call.h"
 #include "tutti/ops/comparison.h"
+#include "tutti/ops/control.h"
 #include "tutti/ops/creation.h"
 #include "tutti/ops/dlpack.h"
 #include "tutti/ops/einsum.h"
