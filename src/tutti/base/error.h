@@ -34,6 +34,7 @@ struct CopyForbidden : InvalidArgument { using InvalidArgument::InvalidArgument;
 
 // The program is in a state in which the call cannot work.
 struct InvalidState : Error { using Error::Error; };
+struct SyncForbidden : InvalidState { using InvalidState::InvalidState; };
 struct ConfigurationFrozen : InvalidState { using InvalidState::InvalidState; };
 
 struct OutOfMemory : Error { using Error::Error; };

@@ -28,7 +28,7 @@ void release_later(ExternalBuffer* buffer) noexcept {
   if (instance == nullptr) {  // no stream of ours to wait on: the memory was used by streams made by hand
     Points uses;
     buffer->unfinished_uses(uses);
-    await_all(uses.view(), SyncReason::memory_pressure, std::nullopt, buffer->site());
+    await_all(uses.view(), {.reason = SyncReason::memory_pressure, .site = buffer->site()});
     buffer->finish();
     return;
   }
@@ -48,7 +48,7 @@ void release_later(ExternalBuffer* buffer) noexcept {
       break;
     }
     lock.unlock();
-    await(full, SyncReason::back_pressure, std::nullopt, buffer->site());
+    await(full, {.reason = SyncReason::back_pressure, .site = buffer->site()});
   }
   stream.kick();
 }

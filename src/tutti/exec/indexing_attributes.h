@@ -40,6 +40,7 @@ struct MaskedSelectAttributes {
 
 struct RepeatAttributes {
   std::int64_t size = 0;  // of the output
+  Room room = Room::counted;
 };
 
 }  // namespace tutti

@@ -107,11 +107,12 @@ Kernel Launch::kernel() const noexcept {
 void Launch::run_in_caller() {
   const bool traced = journal::is_recording();
   const Nanoseconds begin = traced ? now() : 0;
+  on_.device().idle().end();
   KernelContext context{on_.device().parallel(), nullptr};
   if (FailureRef failure = run_call(call(), count_, kernel(), context, on_.name())) [[unlikely]]
     current_stream(on_).report(std::move(failure));
   for (const Use& use : uses_) {
-    if (use.is_write) use.buffer->note_write({});
+    if (use.is_write) use.buffer->note_write({}, op_.name.c_str());
   }
   if (traced) [[unlikely]]
     journal::record({.kind = journal::EventKind::run, .name = op_.name.c_str(), .site = site_, .begin = begin, .end = now()});
@@ -134,7 +135,7 @@ void Launch::submit(DeviceStream& stream) {
     const TimelinePoint full = stream.full_until(traffic_);
     if (full.stream != StreamId::none) [[unlikely]] {
       lock.unlock();
-      await(full, SyncReason::back_pressure, std::nullopt, site_);
+      await(full, {.reason = SyncReason::back_pressure, .site = site_});
       continue;
     }
     Points after;
@@ -143,8 +144,9 @@ void Launch::submit(DeviceStream& stream) {
         use.is_write ? use.buffer->before_write(stream.id(), after) : use.buffer->before_read(stream.id(), after);
       derive_edges(stream, after, site_);
     }
+    stream.device().idle().end();
     point = stream.submit(work, after.view());
-    for (const Use& use : uses_) use.is_write ? use.buffer->note_write(point) : use.buffer->note_read(point);
+    for (const Use& use : uses_) use.is_write ? use.buffer->note_write(point, op_.name.c_str()) : use.buffer->note_read(point);
     break;
   }
   stream.kick();

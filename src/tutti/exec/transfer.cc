@@ -116,7 +116,7 @@ class StagedCopy {
       Ref<Buffer> memory = device_.staging()->allocate(bytes, stream_for(cpu_, in_caller), site_);
       return chunk.memory = make_dense(std::move(memory), like.dtype(), like.shape());
     }
-    if (host_part_ == HostPart::in_caller) await(chunk.used, SyncReason::pageable_staging, std::nullopt, site_);
+    if (host_part_ == HostPart::in_caller) await(chunk.used, {.reason = SyncReason::pageable_staging, .site = site_});
     return like.size() == chunk.memory.size() ? chunk.memory : slice(chunk.memory, 0, {0, like.size()}, site_);
   }
   void note_use(TimelinePoint point) { chunks_[(next_ - 1) % chunks_in_flight].used = point; }

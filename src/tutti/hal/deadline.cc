@@ -46,7 +46,9 @@ std::string pending_list(std::span<DeviceStream* const> streams) {
 }  // namespace
 
 void sync_point(TimelinePoint point, SyncReason reason, const SyncOptions& options, Site site) {
-  if (await(point, reason, deadline_after(options.timeout), site) == WaitResult::done) return;
+  if (await(point, {.reason = reason, .site = site, .intent = options.intent}, deadline_after(options.timeout)) ==
+      WaitResult::done)
+    return;
   DeviceStream* stream = timeline(point.stream).stream();
   raise_deadline(reason, options, std::span(&stream, stream != nullptr ? 1 : 0), site);
 }
@@ -55,7 +57,8 @@ void sync_streams(std::span<DeviceStream* const> streams, SyncReason reason, con
   std::vector<TimelinePoint> points;
   points.reserve(streams.size());
   for (const DeviceStream* stream : streams) points.push_back(stream->last());
-  if (await_all(points, reason, deadline_after(options.timeout), site) == WaitResult::timed_out)
+  if (await_all(points, {.reason = reason, .site = site, .intent = options.intent}, deadline_after(options.timeout)) ==
+      WaitResult::timed_out)
     raise_deadline(reason, options, streams, site);
 }
 

@@ -14,7 +14,8 @@ class DeviceStream;
 using Timeout = std::optional<std::chrono::nanoseconds>;
 
 struct SyncOptions {
-  Timeout timeout = {};  // none: wait as long as it takes
+  Timeout timeout = {};              // none: wait as long as it takes
+  Intent intent = Intent::unstated;  // what the wait is for, for the ledger
 };
 
 // Throws DeadlineExceeded, naming op, site and age of what has not finished; everything goes on running.

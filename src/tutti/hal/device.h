@@ -7,6 +7,7 @@
 
 #include "tutti/base/ids.h"
 #include "tutti/hal/device_stream.h"
+#include "tutti/hal/idle.h"
 #include "tutti/hal/memory_space.h"
 #include "tutti/hal/parallel.h"
 
@@ -58,6 +59,8 @@ class Device {
   [[nodiscard]] virtual bool reaches(const void* host, std::size_t bytes) noexcept;
   // What the driver itself takes of the device's memory for this process, as far as is known now.
   [[nodiscard]] virtual std::uint64_t context_bytes() const noexcept { return 0; }
+  // Begun by the door, ended by whoever gives the device work.
+  [[nodiscard]] detail::IdleSince& idle() noexcept { return idle_; }
   // Ends the device's threads. What has not started is cancelled; everything submitted resolves.
   virtual void stop() noexcept = 0;
 
@@ -65,6 +68,7 @@ class Device {
   DeviceId id_;
   PhysicalDeviceInfo info_;
   std::string name_;
+  detail::IdleSince idle_;
 };
 
 }  // namespace tutti

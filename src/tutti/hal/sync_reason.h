@@ -1,6 +1,7 @@
 // Why the host blocks: what the program demanded, and what the runtime does for its own flow.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 namespace tutti {
@@ -27,8 +28,25 @@ enum class SyncReason : std::uint8_t {
 };
 
 constexpr bool is_demand(SyncReason reason) noexcept { return reason <= SyncReason::collective; }
+// The program asked to wait, not for a value.
+constexpr bool is_explicit(SyncReason reason) noexcept {
+  return reason >= SyncReason::tensor_sync && reason <= SyncReason::all_devices_sync;
+}
 
 // "value read", "back-pressure"; lives for ever.
 const char* to_string(SyncReason reason) noexcept;
+
+// What the program does with what it waits for: said at the call, or known from the function called.
+enum class Intent : std::uint8_t {
+  unstated,
+  print,    // shown to people: printing and formatting say so themselves
+  log,      // written to a log
+  store,    // kept for later
+  branch,   // decides what the host does next: a value read as bool says so itself
+  measure,  // the end of something timed: bench says so itself
+};
+inline constexpr std::size_t intents = 6;
+
+const char* to_string(Intent intent) noexcept;
 
 }  // namespace tutti

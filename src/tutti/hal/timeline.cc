@@ -81,6 +81,17 @@ void Timeline::refresh_lowest() noexcept {
   lowest_waited_.store(lowest, std::memory_order_seq_cst);
 }
 
+bool has_work(const Device& device) {
+  Table& all = table();
+  const std::lock_guard lock(all.mutex);  // a stream that goes away waits for it, so those we meet are there
+  for (std::uint32_t id = 1; id < all.next; ++id) {
+    Timeline& each = timeline(StreamId{id});
+    const DeviceStream* owner = each.stream();
+    if (owner != nullptr && &owner->device() == &device && !each.is_done(each.submitted())) return true;
+  }
+  return false;
+}
+
 StreamId open_timeline(DeviceStream& stream) {
   Table& all = table();
   const std::lock_guard lock(all.mutex);

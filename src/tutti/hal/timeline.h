@@ -12,7 +12,11 @@
 
 namespace tutti {
 
+class Device;
 class DeviceStream;
+namespace detail {
+struct SiteAccount;
+}
 
 // Timelines live for ever, so asking about a point of a stream that is gone is safe: all its work is done. A retired
 // timeline is handed to a later stream, whose values go on where the earlier ones ended.
@@ -52,6 +56,20 @@ class alignas(64) Timeline {
   // Takes back a registration; after this the argument is not used any more.
   void forget(void* argument) noexcept;
 
+  // The furthest point a host thread has synced to, and where that was. A reader may meet the pair while it changes.
+  struct HostSync {
+    std::uint64_t value = 0;
+    const detail::SiteAccount* by = nullptr;
+  };
+  [[nodiscard]] HostSync last_sync() const noexcept {
+    return {synced_to_.load(std::memory_order_relaxed), synced_by_.load(std::memory_order_relaxed)};
+  }
+  void set_last_sync(HostSync sync) noexcept {
+    if (synced_to_.load(std::memory_order_relaxed) >= sync.value) return;
+    synced_by_.store(sync.by, std::memory_order_relaxed);
+    synced_to_.store(sync.value, std::memory_order_relaxed);
+  }
+
   [[nodiscard]] DeviceStream* stream() const noexcept { return stream_.load(std::memory_order_acquire); }
 
  private:
@@ -74,6 +92,8 @@ class alignas(64) Timeline {
   std::atomic<bool> is_remote_{false};
   alignas(64) std::atomic<std::uint64_t> submitted_{0};
   alignas(64) mutable std::atomic<std::uint64_t> seen_{0};
+  std::atomic<std::uint64_t> synced_to_{0};
+  std::atomic<const detail::SiteAccount*> synced_by_{nullptr};
   std::mutex mutex_;  // short: guards the list of waiters
   std::vector<Waiter> waiters_;
 };
@@ -83,6 +103,9 @@ inline constexpr std::uint32_t timelines_per_block = 256;
 inline constexpr std::uint32_t most_timeline_blocks = 4096;
 extern std::array<std::atomic<Timeline*>, most_timeline_blocks> timeline_blocks;
 }  // namespace detail
+
+// Does any stream of the device have work that is not done?
+bool has_work(const Device& device);
 
 // A timeline for a new stream.
 StreamId open_timeline(DeviceStream& stream);

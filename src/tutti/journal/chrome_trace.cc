@@ -174,10 +174,13 @@ class TraceWriter {
       case EventKind::alloc:
       case EventKind::free:
       case EventKind::copy: out_ += text(",\"bytes\":", event.value); break;
-      case EventKind::wait:
+      case EventKind::wait: field("waits_for", name_of(event.value)); break;
       case EventKind::sync:
       case EventKind::throttle:
-        if (event.value != 0) field("waits_for", name_of(event.value));
+        if (event.target != StreamId::none) {
+          field("waits_for", name_of(index_of(event.target)));
+          out_ += text(",\"point\":", event.value);
+        }
         break;
       case EventKind::place:
       case EventKind::scope: break;

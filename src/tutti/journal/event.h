@@ -30,8 +30,8 @@ struct Event {
   Site site = {};
   Nanoseconds begin = 0;
   Nanoseconds end = 0;               // equal to begin for an instant
-  std::uint64_t value = 0;           // the point's value, bytes, or for a wait or a sync the id of the stream waited for
-  StreamId target = StreamId::none;  // the stream an enqueue went to
+  std::uint64_t value = 0;           // the point's value, bytes, or for a wait the id of the stream waited for
+  StreamId target = StreamId::none;  // the stream an enqueue went to, or whose point a sync waited for
 };
 
 }  // namespace tutti::journal

@@ -47,8 +47,9 @@ void Buffer::note_read(TimelinePoint point) {
   readers_.push_back(point);
 }
 
-void Buffer::note_write(TimelinePoint point) {
+void Buffer::note_write(TimelinePoint point, const char* op) {
   written_ = point;
+  made_by_ = op;
   home_ = point;
   if (readers_.empty()) return;
   const std::lock_guard guard(readers_lock_);

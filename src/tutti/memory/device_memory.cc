@@ -90,7 +90,7 @@ bool DeviceMemory::State::await_pending(std::size_t blocks, Site site) {
             [](TimelinePoint a, TimelinePoint b) { return a.stream != b.stream ? a.stream < b.stream : a.value > b.value; });
   const auto same_stream = [](TimelinePoint a, TimelinePoint b) { return a.stream == b.stream; };
   uses.erase(std::unique(uses.begin(), uses.end(), same_stream), uses.end());
-  for (const TimelinePoint& point : uses) await(point, SyncReason::memory_pressure, std::nullopt, site);
+  for (const TimelinePoint& point : uses) await(point, {.reason = SyncReason::memory_pressure, .site = site});
   return !uses.empty();
 }
 

@@ -41,7 +41,7 @@ void ExternalBuffer::release() noexcept {
   try {
     Points uses;
     unfinished_uses(uses);
-    for (const TimelinePoint& point : uses) await(point, SyncReason::memory_pressure, std::nullopt, site());
+    for (const TimelinePoint& point : uses) await(point, {.reason = SyncReason::memory_pressure, .site = site()});
     finish();
   } catch (const std::exception& e) {
     log(LogLevel::error, text("memory lent at ", site().to_string(), " is never given back: ", e.what()));

@@ -8,7 +8,7 @@
 #include "tutti/base/clock.h"
 #include "tutti/base/error.h"
 #include "tutti/base/text.h"
-#include "tutti/hal/door.h"
+#include "tutti/hal/sync_mode.h"
 #include "tutti/place/placement.h"
 #include "tutti/place/scope.h"
 #include "tutti/place/stream.h"
@@ -49,7 +49,7 @@ BenchResult bench(const std::function<void()>& function, const BenchOptions& opt
   LogicalDevice& on = find_device(device_name(options.device, site), site);
   Stream stream(current_stream(on), on);
   for (int i = 0; i < options.warm_up; ++i) function();
-  stream.sync({}, site);
+  stream.sync({.intent = Intent::measure}, site);
 
   std::vector<double> host;
   std::vector<double> device;
@@ -60,13 +60,13 @@ BenchResult bench(const std::function<void()>& function, const BenchOptions& opt
     Event first({.timing = true});
     Event last({.timing = true});
     first.record(stream, site);
-    const std::uint64_t before = sync_counts().demand;
+    const SyncCount own;
     const Nanoseconds begin = now();
     for (int call = 0; call < options.calls_per_sample; ++call) function();
     const Nanoseconds enqueued = now();
-    syncs += sync_counts().demand - before;
+    syncs += own.demand_syncs();
     last.record(stream, site);
-    last.sync({}, site);
+    last.sync({.intent = Intent::measure}, site);
     const Nanoseconds end = now();
     host.push_back(static_cast<double>(enqueued - begin) / calls);
     device.push_back(static_cast<double>(Event::elapsed(first, last, site).count()) / calls);

@@ -233,9 +233,15 @@ constexpr CatalogueEntry between_devices[] = {
 constexpr CatalogueEntry values_for_the_host[] = {
     {.name = "item", .ops = "_Copy", .syncs = "the value"},
     {.name = "read", .ops = "_Copy", .syncs = "the value"},
+    {.name = "read_all", .ops = "_Copy", .syncs = "the values, once for all of them"},
     {.name = "read_async", .ops = "_Copy"},
     {.name = "try_read", .ops = "_Copy"},
     {.name = "to_string", .ops = "_Copy", .syncs = "the value"},
+};
+
+constexpr CatalogueEntry control[] = {
+    {.name = "cond", .ops = "SelectV2"},
+    {.name = "while_loop", .ops = "SelectV2 LogicalAnd"},
 };
 
 constexpr CatalogueEntry variables[] = {
@@ -259,6 +265,7 @@ constexpr CatalogueSection sections[] = {
     {"Shapes and views", shapes},
     {"Between devices and libraries", between_devices},
     {"Values for the host", values_for_the_host},
+    {"Control flow on the device", control},
     {"Variables", variables},
 };
 

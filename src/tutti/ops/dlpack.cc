@@ -230,7 +230,7 @@ Tensor from_dlpack(DLManagedTensor* tensor, void* producer_stream, Site site) {
   Ref<Buffer> buffer = ExternalBuffer::wrap(lowest, layout.bytes, on.device(), give_back, tensor, site);
   if (producer) {
     const std::lock_guard lock(producer->base().order());
-    buffer->note_write(made);
+    buffer->note_write(made, "");
   }
   return Tensor(
       Ref<TensorImpl>(FreeList<TensorImpl>::make(std::move(buffer), dtype, layout.shape, layout.strides, -layout.lowest)));

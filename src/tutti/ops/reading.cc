@@ -25,16 +25,37 @@ Tensor start_to_host(const Tensor& x, Site site) {
   return host;
 }
 
-void finish_to_host(const Tensor& host, SyncReason reason, Site site) {
-  const Ref<Buffer>& buffer = host.impl().buffer();
-  await(buffer->written(), reason, std::nullopt, site);
-  if (buffer->failure().is_set()) [[unlikely]]
+SyncRequest read_of(const Tensor& x, SyncReason reason, Intent intent, Site site) {
+  const Buffer& buffer = *x.impl(site).buffer();
+  return {.reason = reason,
+          .site = site,
+          .intent = intent,
+          .op = buffer.made_by(),
+          .bytes = static_cast<std::uint64_t>(x.size()) * size_of(x.dtype()),
+          .made = buffer.written()};
+}
+
+void check_arrived(const Tensor& host) {
+  if (host.impl().buffer()->failure().is_set()) [[unlikely]]
     raise_failure(host);
 }
 
-Tensor to_host(const Tensor& x, SyncReason reason, Site site) {
+void finish_to_host(const Tensor& host, const SyncRequest& request) {
+  await(host.impl().buffer()->written(), request);
+  check_arrived(host);
+}
+
+void finish_to_host(std::span<const Tensor> hosts, const SyncRequest& request) {
+  Points points;
+  for (const Tensor& each : hosts) points.push_back(each.impl().buffer()->written());
+  await_all(points.view(), request);
+  for (const Tensor& each : hosts) check_arrived(each);
+}
+
+Tensor to_host(const Tensor& x, SyncReason reason, Intent intent, Site site) {
+  const SyncRequest request = read_of(x, reason, intent, site);
   Tensor host = start_to_host(x, site);
-  finish_to_host(host, reason, site);
+  finish_to_host(host, request);
   return host;
 }
 
@@ -55,7 +76,7 @@ void check_one_element(const Tensor& x, Site site) {
 }
 
 std::int64_t read_count(const Tensor& count, Site site) {
-  const Tensor host = to_host(count, SyncReason::data_dependent_shape, site);
+  const Tensor host = to_host(count, SyncReason::data_dependent_shape, Intent::unstated, site);
   std::int64_t value = 0;
   std::memcpy(&value, host.impl().address(), sizeof value);
   return value;
@@ -64,13 +85,13 @@ std::int64_t read_count(const Tensor& count, Site site) {
 }  // namespace detail
 
 std::string to_string(const Tensor& x, Site site) {
-  const Tensor host = detail::to_host(x, SyncReason::value_read, site);
+  const Tensor host = detail::to_host(x, SyncReason::value_read, Intent::print, site);
   return format_elements(host.impl().address(), host.dtype(), host.shape());
 }
 
 std::ostream& operator<<(std::ostream& out, PrintedTensor x) {
   if (!x.tensor.is_defined()) return out << "tutti.Tensor(undefined)";
-  const Tensor host = detail::to_host(x.tensor, SyncReason::value_read, x.site);
+  const Tensor host = detail::to_host(x.tensor, SyncReason::value_read, Intent::print, x.site);
   return out << tensor_repr(host.impl().address(), host.dtype(), host.shape());
 }
 

@@ -4,12 +4,16 @@
 #include "tutti/base/text.h"
 #include "tutti/exec/executor.h"
 #include "tutti/exec/indexing_attributes.h"
+#include "tutti/ops/comparison.h"
+#include "tutti/ops/creation.h"
 #include "tutti/ops/elementwise.h"
 #include "tutti/ops/gather.h"
 #include "tutti/ops/index_plan.h"
 #include "tutti/ops/indexing.h"
+#include "tutti/ops/patterns.h"
 #include "tutti/ops/reading.h"
 #include "tutti/ops/reduction.h"
+#include "tutti/place/scope.h"
 
 namespace tutti {
 
@@ -51,6 +55,7 @@ void infer_repeat(Inference& in) {
   if (in.dtype(0) != DType::i32 && in.dtype(0) != DType::i64) in.reject_dtypes("the repeats must be int32 or int64");
   if (in.shape(0).size() != 1) in.reject_shapes("the repeats must have one axis");
   in.output(DType::i64, {attributes.size});
+  if (attributes.room == Room::padded) in.output(DType::i64, Shape{});
 }
 
 const OpRow& count_row = register_op({.name = "CountNonzero", .infer = infer_count});
@@ -121,6 +126,42 @@ Tensor repeat_each(const Tensor& x, std::size_t axis, std::int64_t times, Site s
 
 [[noreturn]] void refuse_repeats(const std::string& why, Site site) { throw InvalidArgument("repeat_interleave: " + why, site); }
 
+// What is repeated along which axis, and how often, where a tensor says so.
+struct RepeatPlan {
+  Tensor from;
+  std::size_t axis;
+  Tensor counts;
+};
+
+RepeatPlan plan_repeats(const Tensor& x, const TensorArg& repeats, std::optional<std::int64_t> axis, Site site) {
+  RepeatPlan plan{axis ? x : reshape(x, {-1}, site), 0, {}};
+  plan.axis = checked_axis(axis.value_or(0), plan.from.rank(site), site);
+  if (repeats.is_number()) {
+    const WeakScalar& times = repeats.number();
+    if (times.kind != DTypeKind::integer || times.is_too_large || times.integer < 0)
+      refuse_repeats("the repeats must be whole numbers that are not negative", site);
+    return plan;
+  }
+  const std::int64_t size = plan.from.shape()[plan.axis];
+  const Tensor counts = detail::as_indices(repeats.tensor(), site);
+  if (counts.rank() > 1 || (counts.size() != 1 && counts.size() != size)) {
+    refuse_repeats(text("the repeats must be a number or have one element for each of the ", size,
+                        " along the axis; their shape is ", to_string(counts.shape())),
+                   site);
+  }
+  plan.counts = broadcast_to(counts, {size}, site);
+  return plan;
+}
+
+// For each element along the axis of the result, the one it repeats.
+RepeatResult call_repeat(const Tensor& counts, const RepeatAttributes& attributes, Site site) {
+  OpCall call(repeat_row, site);
+  call.add(counts);
+  call.attributes = Attributes(attributes);
+  execute(call);
+  return {std::move(call.outputs[0]), std::move(call.outputs[1])};
+}
+
 }  // namespace
 
 Tensor count_nonzero(const Tensor& x, Site site) {
@@ -156,33 +197,32 @@ MaskedSelectResult masked_select(const Tensor& x, const Tensor& mask, const Mask
 }
 
 Tensor repeat_interleave(const Tensor& x, const TensorArg& repeats, const RepeatOptions& options, Site site) {
-  const Tensor from = options.axis ? x : reshape(x, {-1}, site);
-  const std::size_t axis = checked_axis(options.axis.value_or(0), from.rank(site), site);
-  const std::int64_t size = from.shape()[axis];
-  if (repeats.is_number()) {
-    const WeakScalar& times = repeats.number();
-    if (times.kind != DTypeKind::integer || times.is_too_large || times.integer < 0)
-      refuse_repeats("the repeats must be whole numbers that are not negative", site);
-    Tensor result = repeat_each(from, axis, times.integer, site);
-    if (options.output_size && *options.output_size != result.shape()[axis])
-      refuse_repeats(text("the output size ", *options.output_size, " was given, the result has ", result.shape()[axis]), site);
-    return result;
-  }
-  Tensor counts = detail::as_indices(repeats.tensor(), site);
-  if (counts.rank() > 1 || (counts.size() != 1 && counts.size() != size)) {
-    refuse_repeats(text("the repeats must be a number or have one element for each of the ", size,
-                        " along the axis; their shape is ", to_string(counts.shape())),
-                   site);
-  }
-  counts = broadcast_to(counts, {size}, site);
-  const std::int64_t total =
-      options.output_size ? *options.output_size : detail::read_count(sum(cast(counts, DType::i64, site), site), site);
+  const RepeatPlan plan = plan_repeats(x, repeats, options.axis, site);
+  if (repeats.is_number()) return repeat_each(plan.from, plan.axis, repeats.number().integer, site);
+  const std::int64_t total = detail::read_count(sum(cast(plan.counts, DType::i64, site), site), site);
   if (total < 0) refuse_repeats(text("the repeats add up to ", total), site);
-  OpCall call(repeat_row, site);
-  call.add(counts);
-  call.attributes = Attributes(RepeatAttributes{total});
-  execute(call);
-  return take(from, call.outputs[0], static_cast<std::int64_t>(axis), site);
+  const RepeatResult sources = call_repeat(plan.counts, {.size = total}, site);
+  return take(plan.from, sources.values, static_cast<std::int64_t>(plan.axis), site);
+}
+
+RepeatResult repeat_interleave(const Tensor& x, const TensorArg& repeats, const RepeatSizeOptions& options, Site site) {
+  if (!options.fill.is_number()) throw InvalidArgument("repeat_interleave fills with a number; a tensor was given", site);
+  const std::int64_t size = options.output_size.value;
+  if (size < 0) refuse_repeats(text("the output size must not be negative; it is ", size), site);
+  const RepeatPlan plan = plan_repeats(x, repeats, options.axis, site);
+  const std::int64_t elements = plan.from.shape()[plan.axis];
+  const DeviceScope on(plan.from.device());
+  const Tensor counts = repeats.is_number() ? full({elements}, repeats, DType::i64, site) : plan.counts;
+  Shape result = plan.from.shape();
+  result[plan.axis] = size;
+  if (elements == 0) return {full(result, options.fill, plan.from.dtype(), site), zeros({}, DType::i64, site)};
+  RepeatResult sources = call_repeat(counts, {.size = size, .room = Room::padded}, site);
+  const Tensor values = take(plan.from, sources.values, static_cast<std::int64_t>(plan.axis), site);
+  Shape along_axis = plan.from.shape();
+  for (std::size_t i = 0; i < along_axis.size(); ++i) along_axis[i] = 1;
+  along_axis[plan.axis] = size;
+  const Tensor is_there = reshape(less(arange(size, {}, site), sources.count, site), along_axis, site);
+  return {where(is_there, values, options.fill, site), std::move(sources.count)};
 }
 
 }  // namespace tutti

@@ -40,11 +40,27 @@ struct MaskedSelectResult {
 MaskedSelectResult masked_select(const Tensor& x, const Tensor& mask, const MaskedSelectOptions& options, Site site = {});
 
 struct RepeatOptions {
-  std::optional<std::int64_t> axis = {};         // none: x is flattened first
-  std::optional<std::int64_t> output_size = {};  // what the repeats add up to; if they do not, the result is spoiled. No sync.
+  std::optional<std::int64_t> axis = {};  // none: x is flattened first
 };
 // Every element along the axis as often as the repeats say: a number for all, or a tensor of integers, one for each.
 Tensor repeat_interleave(const Tensor& x, const TensorArg& repeats, const RepeatOptions& options = {}, Site site = {});
+
+// A size that has to be given.
+struct StatedSize {
+  std::int64_t value;
+  constexpr StatedSize(std::int64_t size) noexcept : value(size) {}
+};
+struct RepeatSizeOptions {
+  std::optional<std::int64_t> axis = {};
+  StatedSize output_size;  // along the axis
+  TensorArg fill = 0;      // a number
+};
+struct RepeatResult {
+  Tensor values;
+  Tensor count;  // int64: what the repeats add up to; may exceed the size
+};
+// No sync.
+RepeatResult repeat_interleave(const Tensor& x, const TensorArg& repeats, const RepeatSizeOptions& options, Site site = {});
 
 namespace detail {
 // Positions of a mask's true elements, which must be so many: anything else spoils them. No sync.

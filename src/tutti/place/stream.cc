@@ -69,7 +69,7 @@ TimelinePoint submit_mark(DeviceStream& stream, const char* name, const MarkPayl
       break;
     }
     lock.unlock();
-    await(full, SyncReason::back_pressure, std::nullopt, site);
+    await(full, {.reason = SyncReason::back_pressure, .site = site});
   }
   stream.kick();
   return point;

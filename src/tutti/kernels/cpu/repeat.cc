@@ -2,6 +2,7 @@
 
 #include "tutti/base/error.h"
 #include "tutti/exec/index_message.h"
+#include "tutti/exec/indexing_attributes.h"
 #include "tutti/kernels/cpu/registration.h"
 #include "tutti/kernels/cpu/strided.h"
 
@@ -24,6 +25,12 @@ static void repeat_indices(const KernelCall& call, KernelContext& /*context*/) {
       std::fill_n(out + begin, std::min(some[i], room - begin), at + i);
       total += static_cast<std::uint64_t>(some[i]);
     }
+  }
+  if (call.attributes->as<RepeatAttributes>().room == Room::padded) {
+    const auto filled = static_cast<std::int64_t>(std::min(total, static_cast<std::uint64_t>(room)));
+    std::fill_n(out + filled, room - filled, std::int64_t{0});
+    *call.out(1).as<std::int64_t>() = static_cast<std::int64_t>(total);
+    return;
   }
   if (total != static_cast<std::uint64_t>(room))
     throw KernelFailed(repeats_do_not_match(room, static_cast<std::int64_t>(total)), call.site);

@@ -66,9 +66,15 @@ __global__ void __launch_bounds__(truth_threads) write_ends(const __grid_constan
 }
 
 __global__ void __launch_bounds__(truth_threads)
-    find_sources(const __grid_constant__ RepeatTask task, long long* out, std::int64_t size) {
+    find_sources(const __grid_constant__ RepeatTask task, long long* out, std::int64_t size, long long* count) {
   const auto total = static_cast<std::int64_t>(task.ends[task.elements - 1]);
-  if (total != size && blockIdx.x == 0 && threadIdx.x == 0) note(task.trap, does_not_match, size, total);
+  if (blockIdx.x == 0 && threadIdx.x == 0) {
+    if (count != nullptr) {
+      *count = total;
+    } else if (total != size) {
+      note(task.trap, does_not_match, size, total);
+    }
+  }
   const std::int64_t step = static_cast<std::int64_t>(gridDim.x) * truth_threads;
   for (std::int64_t i = blockIdx.x * static_cast<std::int64_t>(truth_threads) + threadIdx.x; i < size; i += step) {
     std::int64_t low = 0;  // the first element that ends after i; the last one for those past the end
@@ -120,7 +126,8 @@ static void repeat_indices(const KernelCall& call, KernelContext& context) {
   launch<write_ends>(queue, call, by_range, task);
   const std::int64_t blocks = std::clamp<std::int64_t>((size + truth_threads - 1) / truth_threads, 1,
                                                        std::int64_t{64} * queue.properties().multiprocessors);
-  launch<find_sources>(queue, call, {static_cast<unsigned>(blocks), truth_threads}, task, out.as<long long>(), size);
+  launch<find_sources>(queue, call, {static_cast<unsigned>(blocks), truth_threads}, task, out.as<long long>(), size,
+                       call.outputs > 1 ? call.out(1).as<long long>() : nullptr);
 }
 
 [[maybe_unused]] static const bool is_registered = register_cuda_kernel("RepeatIndices", repeat_indices, repeat_workspace);

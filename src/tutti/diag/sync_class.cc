@@ -1,0 +1,113 @@
+#include "tutti/diag/sync_class.h"
+
+#include "tutti/base/text.h"
+
+namespace tutti {
+
+namespace {
+
+std::uint64_t stated(const SyncTotals& site, Intent intent) { return site.stated[static_cast<std::size_t>(intent)]; }
+
+std::string all_calls(const SyncTotals& site) {
+  return site.calls == 1 ? std::string("the call") : text("each of the ", site.calls, " calls");
+}
+
+SyncVerdict classify_flow(const SyncTotals& site) {
+  switch (site.reason) {
+    case SyncReason::pageable_staging:
+      return {SyncClass::pageable,
+              "the host's buffer is not pinned, so it was copied to pinned memory first and the host waited for room",
+              "pin() the buffer, or make it with pinned memory"};
+    case SyncReason::module_load:
+      return {SyncClass::warm_up, text("code was loaded, ", site.calls, site.calls == 1 ? " time" : " times"),
+              "run one step before the part that must be quick"};
+    case SyncReason::memory_mapping:
+      return {SyncClass::warm_up, text("the pool grew or shrank, ", site.calls, site.calls == 1 ? " time" : " times"),
+              "let the pool keep what it has: the first step makes it grow"};
+    case SyncReason::back_pressure: return {SyncClass::flow_control, "the host was as far ahead of the stream as it may be", ""};
+    case SyncReason::memory_pressure:
+      return {SyncClass::flow_control, "memory was short, and the host waited until work in flight gave some back",
+              "hold fewer tensors at a time, or raise the device's memory limit"};
+    default: return {SyncClass::flow_control, text("the runtime waited: ", to_string(site.reason)), ""};
+  }
+}
+
+// What would have to be known, and what was seen in part.
+SyncVerdict unknown(const SyncTotals& site) {
+  std::string seen;
+  const auto add = [&](std::uint64_t count, const char* what) {
+    if (count != 0) seen += text(seen.empty() ? "" : ", ", count, " of ", site.calls, " calls ", what);
+  };
+  add(site.nothing_queued, "found nothing queued");
+  add(site.already_synced, "were redundant");
+  add(site.in_a_row, "followed a read that could have brought the value along");
+  for (const Intent intent : {Intent::print, Intent::log, Intent::store, Intent::branch, Intent::measure})
+    add(stated(site, intent), text("said \"", to_string(intent), "\"").c_str());
+  const std::string missing = is_explicit(site.reason)
+                                  ? "what the program needed the end of this work for: SyncOptions::intent would say"
+                                  : "what the value was used for: an Intent given at the call would say";
+  return {SyncClass::unknown, text("not known: ", missing, seen.empty() ? "" : "; ", seen), ""};
+}
+
+}  // namespace
+
+const char* to_string(SyncClass kind) noexcept {
+  switch (kind) {
+    case SyncClass::no_op: return "no-op";
+    case SyncClass::redundant: return "redundant";
+    case SyncClass::coalescible: return "coalescible";
+    case SyncClass::deferrable: return "deferrable";
+    case SyncClass::pageable: return "pageable";
+    case SyncClass::dynamic_shape: return "dynamic shape";
+    case SyncClass::control_flow: return "control flow";
+    case SyncClass::measurement: return "measurement";
+    case SyncClass::warm_up: return "warm-up";
+    case SyncClass::flow_control: return "flow control";
+    case SyncClass::unknown: return "unknown";
+  }
+  return "unknown";
+}
+
+SyncVerdict classify(const SyncTotals& site) {
+  if (site.calls == 0)
+    return {SyncClass::unknown, text("refused ", site.refused, site.refused == 1 ? " time" : " times", ", never let through"),
+            ""};
+  if (!is_demand(site.reason)) return classify_flow(site);
+  const bool is_read = site.reason == SyncReason::value_read;
+  if (site.nothing_queued == site.calls) {
+    return {SyncClass::no_op,
+            is_read ? text(all_calls(site), " read a value the host had made itself")
+                    : text(all_calls(site), " asked for streams that had never been given work"),
+            is_read ? "" : "remove it"};
+  }
+  if (site.already_synced == site.calls) {
+    return {SyncClass::redundant,
+            text(all_calls(site), " asked for a point the host had already synced to, at ", site.synced_before_at.to_string()),
+            is_read ? "" : "remove it: the earlier sync is enough"};
+  }
+  if (site.reason == SyncReason::data_dependent_shape) {
+    return {SyncClass::dynamic_shape,
+            text("the shape of a result depends on data that ", *site.op == '\0' ? "an op" : site.op, " counted"),
+            "the form with a stated size does not sync: .size for nonzero, masked_select and unique_*, .output_size for "
+            "repeat_interleave"};
+  }
+  if (stated(site, Intent::measure) == site.calls)
+    return {SyncClass::measurement, text(all_calls(site), " ended something that was timed"), ""};
+  if (stated(site, Intent::branch) == site.calls) {
+    return {SyncClass::control_flow, text(all_calls(site), " read a value that decides what the host does"),
+            "where(), cond() and while_loop() decide on the device"};
+  }
+  if (stated(site, Intent::print) + stated(site, Intent::log) + stated(site, Intent::store) == site.calls) {
+    return {SyncClass::deferrable, text(all_calls(site), " read a value that is only printed, logged or stored"),
+            "read_async() here, and get() it a step later"};
+  }
+  if (site.in_a_row == site.calls) {
+    return {SyncClass::coalescible,
+            text(all_calls(site), " read a value that was already enqueued when the thread read another, at ",
+                 site.previous_read_at.to_string()),
+            "read_all() brings both with one sync"};
+  }
+  return unknown(site);
+}
+
+}  // namespace tutti

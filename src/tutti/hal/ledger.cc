@@ -1,0 +1,213 @@
+#include "tutti/hal/ledger.h"
+
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <mutex>
+#include <utility>
+
+#include "tutti/hal/device.h"
+#include "tutti/hal/door.h"
+#include "tutti/hal/site_account.h"
+#include "tutti/hal/timeline.h"
+
+namespace tutti {
+
+namespace {
+
+using detail::SiteAccount;
+
+constexpr std::size_t bucket_count = 1024;
+constexpr auto relaxed = std::memory_order_relaxed;
+
+// Buckets only ever gain entries at the front, so they are read without a lock.
+std::array<std::atomic<SiteAccount*>, bucket_count> buckets{};
+std::mutex& growth_mutex() {
+  static std::mutex& instance = *new std::mutex;
+  return instance;
+}
+
+SiteAccount* find_in(SiteAccount* entry, Site site, SyncReason reason) noexcept {
+  for (; entry != nullptr; entry = entry->next) {
+    if (entry->reason == reason && entry->site == site) return entry;
+  }
+  return nullptr;
+}
+
+template <class Visit>
+void for_each_account(Visit&& visit) {
+  for (const auto& bucket : buckets) {
+    for (SiteAccount* entry = bucket.load(std::memory_order_acquire); entry != nullptr; entry = entry->next) visit(*entry);
+  }
+}
+
+template <class T>
+void raise_to(std::atomic<T>& most, T value) noexcept {
+  T before = most.load(relaxed);
+  while (before < value && !most.compare_exchange_weak(before, value, relaxed)) {}
+}
+
+// Remembers the last value; says so when there was another before. Writes only what changes: the line stays shared.
+template <class T>
+void note(std::atomic<T>& last, std::atomic<bool>& several, T value, T nothing) noexcept {
+  const T before = last.load(relaxed);
+  if (before == value) return;
+  if (before != nothing && !several.load(relaxed)) several.store(true, relaxed);
+  last.store(value, relaxed);
+}
+
+std::uint64_t this_thread() noexcept {
+  thread_local const auto id = static_cast<std::uint64_t>(::syscall(SYS_gettid));
+  return id;
+}
+
+// The thread's previous read: which, and how much its stream had been given by then.
+struct PreviousRead {
+  const SiteAccount* account = nullptr;
+  TimelinePoint given;
+};
+thread_local PreviousRead previous_read;
+
+}  // namespace
+
+namespace detail {
+
+void SiteAccount::add_wait(Nanoseconds waited, bool late) noexcept {
+  blocked.fetch_add(1, relaxed);
+  if (late) timed_out.fetch_add(1, relaxed);
+  blocked_time.fetch_add(waited, relaxed);
+  raise_to(longest, waited);
+}
+
+void SiteAccount::add_passage(const SyncRequest& request, std::span<const TimelinePoint> points) noexcept {
+  calls.fetch_add(1, relaxed);
+  if (request.bytes != 0) bytes.fetch_add(request.bytes, relaxed);
+  if (request.intent != Intent::unstated) stated[static_cast<std::size_t>(request.intent)].fetch_add(1, relaxed);
+  if (*request.op != '\0') note<const char*>(op, several_ops, request.op, nullptr);
+  note(thread, several_threads, this_thread(), std::uint64_t{0});
+
+  const TimelinePoint made = request.made.stream != StreamId::none ? request.made : points.empty() ? TimelinePoint{} : points[0];
+  std::uint64_t depth = 0;
+  bool ever_queued = false;
+  bool all_synced = true;
+  for (const TimelinePoint& point : points) {
+    if (point.stream == StreamId::none || point.value == 0) continue;
+    const Timeline& line = timeline(point.stream);
+    ever_queued = true;
+    depth += line.submitted() - std::min(line.submitted(), line.completed());
+    const Timeline::HostSync before = line.last_sync();
+    if (before.value < point.value) {
+      all_synced = false;
+    } else if (before.by != nullptr) {
+      synced_before.store(before.by, relaxed);
+    }
+  }
+  raise_to(deepest_queue, depth);
+  if (!ever_queued && is_demand(reason)) {
+    nothing_queued.fetch_add(1, relaxed);
+  } else if (all_synced && is_demand(reason)) {
+    already_synced.fetch_add(1, relaxed);
+  }
+  if (made.stream != StreamId::none) {
+    note(stream, several_streams, index_of(made.stream), 0U);
+    if (const DeviceStream* owner = timeline(made.stream).stream()) device.store(&owner->device(), relaxed);
+  }
+  if (reason == SyncReason::value_read) {
+    const PreviousRead before = previous_read;
+    if (before.account != nullptr && made.stream != StreamId::none && before.given.stream == made.stream &&
+        before.given.value >= made.value) {
+      in_a_row.fetch_add(1, relaxed);
+      previous_at.store(before.account, relaxed);
+    }
+    previous_read = {
+        this, made.stream == StreamId::none ? TimelinePoint{} : TimelinePoint{made.stream, timeline(made.stream).submitted()}};
+  } else if (is_demand(reason)) {
+    previous_read = {};
+  }
+}
+
+void SiteAccount::reset() noexcept {
+  for (Count* each :
+       {&calls, &blocked, &timed_out, &refused, &bytes, &deepest_queue, &thread, &nothing_queued, &already_synced, &in_a_row})
+    each->store(0, relaxed);
+  for (Count& each : stated) each.store(0, relaxed);
+  for (auto* each : {&blocked_time, &longest, &device_idle}) each->store(0, relaxed);
+  for (auto* each : {&several_ops, &several_streams, &several_threads}) each->store(false, relaxed);
+  op.store(nullptr, relaxed);
+  device.store(nullptr, relaxed);
+  stream.store(0, relaxed);
+}
+
+SyncTotals SiteAccount::totals() const {
+  SyncTotals out;
+  out.site = site;
+  out.reason = reason;
+  out.calls = calls.load(relaxed);
+  out.blocked = blocked.load(relaxed);
+  out.timed_out = timed_out.load(relaxed);
+  out.refused = refused.load(relaxed);
+  out.blocked_time = blocked_time.load(relaxed);
+  out.longest = longest.load(relaxed);
+  out.device_idle = device_idle.load(relaxed);
+  out.bytes = bytes.load(relaxed);
+  out.deepest_queue = deepest_queue.load(relaxed);
+  if (const char* name = op.load(relaxed)) out.op = name;
+  if (const Device* last = device.load(relaxed)) out.device = last->name();
+  out.stream = StreamId{stream.load(relaxed)};
+  out.thread = thread.load(relaxed);
+  out.several_ops = several_ops.load(relaxed);
+  out.several_streams = several_streams.load(relaxed);
+  out.several_threads = several_threads.load(relaxed);
+  out.nothing_queued = nothing_queued.load(relaxed);
+  out.already_synced = already_synced.load(relaxed);
+  out.in_a_row = in_a_row.load(relaxed);
+  for (std::size_t i = 0; i < intents; ++i) out.stated[i] = stated[i].load(relaxed);
+  if (const SiteAccount* other = synced_before.load(relaxed)) out.synced_before_at = other->site;
+  if (const SiteAccount* other = previous_at.load(relaxed)) out.previous_read_at = other->site;
+  return out;
+}
+
+SiteAccount& account_of(Site site, SyncReason reason) {
+  auto& bucket = buckets[(site.hash() + static_cast<std::size_t>(reason)) % bucket_count];
+  if (SiteAccount* found = find_in(bucket.load(std::memory_order_acquire), site, reason)) return *found;
+  const std::lock_guard lock(growth_mutex());
+  if (SiteAccount* found = find_in(bucket.load(std::memory_order_acquire), site, reason)) return *found;
+  auto* made = new SiteAccount(site, reason);
+  made->next = bucket.load(relaxed);
+  bucket.store(made, std::memory_order_release);
+  return *made;
+}
+
+}  // namespace detail
+
+std::vector<SyncTotals> sync_totals() {
+  std::vector<SyncTotals> out;
+  for_each_account([&](const SiteAccount& account) {
+    if (account.calls.load(relaxed) != 0 || account.refused.load(relaxed) != 0) out.push_back(account.totals());
+  });
+  std::sort(out.begin(), out.end(), [](const SyncTotals& a, const SyncTotals& b) { return a.blocked_time > b.blocked_time; });
+  return out;
+}
+
+void reset_sync_totals() noexcept {
+  for_each_account([](SiteAccount& account) { account.reset(); });
+}
+
+SyncCounts sync_counts() {
+  SyncCounts out;
+  for_each_account([&](const SiteAccount& account) {
+    if (is_demand(account.reason)) {
+      out.demand += account.calls.load(relaxed);
+      out.demand_blocked += account.blocked.load(relaxed);
+    } else {
+      out.flow += account.calls.load(relaxed);
+    }
+    out.blocked_time += account.blocked_time.load(relaxed);
+  });
+  return out;
+}
+
+}  // namespace tutti

@@ -1,0 +1,90 @@
+#include "tutti/ops/control.h"
+
+#include <deque>
+#include <utility>
+
+#include "tutti/base/error.h"
+#include "tutti/base/text.h"
+#include "tutti/ops/comparison.h"
+#include "tutti/ops/creation.h"
+#include "tutti/ops/elementwise.h"
+#include "tutti/ops/indexing.h"
+#include "tutti/ops/manipulation.h"
+#include "tutti/ops/reading.h"
+#include "tutti/place/scope.h"
+
+namespace tutti {
+
+namespace {
+
+// As a tensor without axes.
+Tensor checked_predicate(const Tensor& predicate, const char* what, Site site) {
+  if (predicate.dtype(site) != DType::boolean || predicate.size() != 1) {
+    throw InvalidArgument(text(what, " needs a bool of one element; it is ", to_string(predicate.dtype()), " of shape ",
+                               to_string(predicate.shape()), ". Compare with something, or reduce with all() or any()"),
+                          site);
+  }
+  return reshape(predicate, {}, site);
+}
+
+void check_alike(const std::vector<Tensor>& a, const std::vector<Tensor>& b, const char* whose, Site site) {
+  if (a.size() != b.size()) throw InvalidArgument(text(whose, " must be as many; there are ", a.size(), " and ", b.size()), site);
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    if (a[i].dtype(site) == b[i].dtype(site) && a[i].shape() == b[i].shape()) continue;
+    throw InvalidArgument(text(whose, " must agree in shape and dtype; number ", i, " is ", to_string(a[i].dtype()), " of shape ",
+                               to_string(a[i].shape()), " and ", to_string(b[i].dtype()), " of shape ", to_string(b[i].shape())),
+                          site);
+  }
+}
+
+std::vector<Tensor> pick(const Tensor& predicate, std::vector<Tensor> yes, std::vector<Tensor> no, Site site) {
+  for (std::size_t i = 0; i < yes.size(); ++i) yes[i] = where(predicate, std::move(yes[i]), std::move(no[i]), site);
+  return yes;
+}
+
+}  // namespace
+
+std::vector<Tensor> cond(const Tensor& predicate, const Branch& then_branch, const Branch& else_branch, Site site) {
+  const Tensor decides = checked_predicate(predicate, "cond", site);
+  std::vector<Tensor> yes = then_branch();
+  std::vector<Tensor> no = else_branch();
+  check_alike(yes, no, "the results of cond's two branches", site);
+  return pick(decides, std::move(yes), std::move(no), site);
+}
+
+Tensor cond(const Tensor& predicate, const std::function<Tensor()>& then_branch, const std::function<Tensor()>& else_branch,
+            Site site) {
+  return cond(predicate, Branch([&] { return std::vector{then_branch()}; }), Branch([&] { return std::vector{else_branch()}; }),
+              site)
+      .front();
+}
+
+WhileResult while_loop(const std::function<Tensor(const std::vector<Tensor>&)>& condition,
+                       const std::function<std::vector<Tensor>(const std::vector<Tensor>&)>& body, std::vector<Tensor> state,
+                       const WhileOptions& options, Site site) {
+  if (options.most_iterations && *options.most_iterations < 0)
+    throw InvalidArgument(text("while_loop: most_iterations must not be negative; it is ", *options.most_iterations), site);
+  Tensor goes_on = checked_predicate(condition(state), "while_loop's condition", site);
+  const DeviceScope on(goes_on.device());
+  Tensor iterations = zeros({}, DType::i64, site);
+  std::deque<Tensor> seen;  // what the host has not learnt yet, oldest first
+  bool is_over = false;
+  for (std::int64_t i = 0; !is_over && (!options.most_iterations || i < *options.most_iterations); ++i) {
+    seen.push_back(goes_on);
+    while (!seen.empty()) {
+      const std::optional<std::vector<bool>> known = try_read<bool>(seen.front(), site);
+      if (!known) break;
+      is_over = is_over || !known->front();
+      seen.pop_front();
+    }
+    if (is_over) break;
+    std::vector<Tensor> next = body(state);
+    check_alike(next, state, "while_loop's state and what its body makes of it", site);
+    state = pick(goes_on, std::move(next), std::move(state), site);
+    iterations = add(std::move(iterations), cast(goes_on, DType::i64, site), site);
+    goes_on = logical_and(goes_on, checked_predicate(condition(state), "while_loop's condition", site), site);
+  }
+  return {std::move(state), std::move(iterations), logical_not(goes_on, site)};
+}
+
+}  // namespace tutti
