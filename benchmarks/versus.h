@@ -51,14 +51,19 @@ class Report {
               Theirs&& theirs) {
     std::vector<double> mine;
     std::vector<double> other;
-    std::vector<double> ratios;
     sample(calls, ours);  // warm-up
     sample(calls, theirs);
     for (int i = 0; i < samples; ++i) {
       mine.push_back(sample(calls, ours));
       other.push_back(sample(calls, theirs));
-      ratios.push_back(other.back() / mine.back());
     }
+    sides(what, peer, target, mine, other, calls);
+  }
+  // The same of samples that were taken in turn elsewhere.
+  void sides(const std::string& what, const std::string& peer, double target, const std::vector<double>& mine,
+             const std::vector<double>& other, int calls = 1) {
+    std::vector<double> ratios;
+    for (std::size_t i = 0; i < mine.size(); ++i) ratios.push_back(other[i] / mine[i]);
     const Summary a = summarise(mine);
     const Summary b = summarise(other);
     const Summary r = summarise(ratios);
@@ -76,7 +81,7 @@ class Report {
                      {"ratio_p10", r.p10},
                      {"ratio_p90", r.p90},
                      {"target_ratio", target},
-                     {"samples", samples},
+                     {"samples", mine.size()},
                      {"calls", calls}});
   }
   void absolute(const std::string& what, double most, std::vector<double> samples) {
