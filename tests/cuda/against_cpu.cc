@@ -63,7 +63,7 @@ struct Elements {
   std::vector<std::byte> bytes;
 
   explicit Elements(const Tensor& x) : dtype(x.dtype()) {
-    const Tensor host = detail::to_host(x, SyncReason::value_read, Site{});
+    const Tensor host = detail::to_host(x, SyncReason::value_read, Intent::unstated, Site{});
     const auto* from = host.impl().address();
     bytes.assign(from, from + static_cast<std::size_t>(x.size()) * size_of(dtype));
   }

@@ -56,7 +56,7 @@ TEST(MemoryFromAnyThread, LiveBlocksNeverMeetUnderStress) {
       mine.back()->address()[0] = static_cast<std::byte>(reinterpret_cast<std::uintptr_t>(mine.back().get()) >> 6U);
       if (random() % 8 == 0) {
         const std::lock_guard order(stream.order());
-        mine.back()->note_write(stream.next());
+        mine.back()->note_write(stream.next(), "test");
       }
       if (random() % 16 == 0) {
         const std::lock_guard order(stream.order());

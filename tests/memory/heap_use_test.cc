@@ -41,7 +41,7 @@ TEST(HeapUse, IsNoneForAllocationsAndFreesInASteadyState) {
       Ref<Buffer>& slot = held[random() % held.size()];
       const StreamId user = random() % 2 == 0 ? stream.id() : StreamId::none;
       slot = memory.allocate(random() % (std::size_t{1} << (random() % 18)), user, {});
-      if (random() % 2 == 0) slot->note_write(stream.next());
+      if (random() % 2 == 0) slot->note_write(stream.next(), "test");
       if (random() % 4 == 0) slot->note_read(other.next());
       if (i % 64 == 0) stream.finish(stream.last());
       if (i % 64 == 0) other.finish(other.last());

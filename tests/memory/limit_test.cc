@@ -68,7 +68,7 @@ TEST(MemoryLimit, WaitsForFreedMemoryStillInUseByWorkInFlight) {
   HandStream stream(device, {});
   DeviceMemory memory(device, {});
   Ref<Buffer> busy = memory.allocate(8 * mebibyte, stream.id(), {});
-  busy->note_write(stream.next());
+  busy->note_write(stream.next(), "test");
   busy = nullptr;
   memory.set_limit(mebibyte, {});
   EXPECT_EQ(stream.blocked, 1U);
@@ -108,7 +108,7 @@ TEST(MemoryTrim, LeavesMemoryThatWorkInFlightUses) {
   HandStream stream(device, {});
   DeviceMemory memory(device, {});
   Ref<Buffer> busy = memory.allocate(2 * mebibyte, stream.id(), {});
-  busy->note_write(stream.next());
+  busy->note_write(stream.next(), "test");
   busy = nullptr;
   EXPECT_EQ(memory.trim({}), 0U);
   stream.finish(stream.last());

@@ -124,7 +124,7 @@ TEST(MemoryPressure, TheHostWaitsForWorkInFlightBeforeItGivesUp) {
   HandStream stream(device, {});
   DeviceMemory memory(device, {.limit = 4 * mebibyte});
   Ref<Buffer> busy = memory.allocate(4 * mebibyte, stream.id(), {});
-  busy->note_write(stream.next());
+  busy->note_write(stream.next(), "test");
   busy = nullptr;
   reset_sync_totals();
   const Site here;
@@ -144,8 +144,8 @@ TEST(MemoryPressure, TheHostWaitsForNoMoreThanItNeeds) {
   DeviceMemory memory(device, {.limit = 4 * mebibyte});
   Ref<Buffer> a = memory.allocate(2 * mebibyte, early.id(), {});
   Ref<Buffer> b = memory.allocate(2 * mebibyte, late.id(), {});
-  a->note_write(early.next());
-  b->note_write(late.next());
+  a->note_write(early.next(), "test");
+  b->note_write(late.next(), "test");
   a = nullptr;
   b = nullptr;
   EXPECT_NO_THROW(memory.allocate(2 * mebibyte, StreamId::none, {}));
@@ -158,7 +158,7 @@ TEST(MemoryPressure, AKernelIsRefusedInsteadOfWaitingForItself) {
   HandStream stream(device, {});
   DeviceMemory memory(device, {.limit = 4 * mebibyte});
   Ref<Buffer> busy = memory.allocate(4 * mebibyte, stream.id(), {});
-  busy->note_write(stream.next());
+  busy->note_write(stream.next(), "test");
   busy = nullptr;
   const InsideKernel inside;
   EXPECT_THROW(memory.allocate(4 * mebibyte, StreamId::none, {}), OutOfMemory);

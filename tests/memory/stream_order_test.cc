@@ -24,7 +24,7 @@ class StreamOrder : public ::testing::Test {
   // A buffer of 4 KiB that work on `writer` writes, let go at once. Returns where it was.
   std::byte* use_and_drop(HandStream& writer, std::size_t bytes = 4096) {
     Ref<Buffer> buffer = memory.allocate(bytes, writer.id(), {});
-    buffer->note_write(writer.next());
+    buffer->note_write(writer.next(), "test");
     return buffer->address();
   }
 
@@ -59,7 +59,7 @@ TEST_F(StreamOrder, AnotherStreamReusesWhenTheUsesAreDone) {
 TEST_F(StreamOrder, MemoryThatIsDoneWhenLetGoServesAnyone) {
   Ref<Buffer> buffer = memory.allocate(4096, first.id(), {});
   std::byte* const address = buffer->address();
-  buffer->note_write(first.next());
+  buffer->note_write(first.next(), "test");
   first.finish(first.last());
   buffer = nullptr;
   EXPECT_EQ(memory.allocate(4096, StreamId::none, {})->address(), address);
@@ -73,7 +73,7 @@ TEST_F(StreamOrder, TheHostNeverGetsMemoryInUse) {
 TEST_F(StreamOrder, ReadersOnOtherStreamsStayOnRecordForTheNextWriter) {
   Ref<Buffer> buffer = memory.allocate(4096, first.id(), {});
   std::byte* const address = buffer->address();
-  buffer->note_write(first.next());
+  buffer->note_write(first.next(), "test");
   const TimelinePoint read = second.next();
   buffer->note_read(read);
   buffer = nullptr;
@@ -88,7 +88,7 @@ TEST_F(StreamOrder, ReadersOnOtherStreamsStayOnRecordForTheNextWriter) {
 TEST_F(StreamOrder, AReaderElsewhereKeepsMemoryBusyAfterItsWriterIsDone) {
   Ref<Buffer> buffer = memory.allocate(4096, first.id(), {});
   std::byte* const address = buffer->address();
-  buffer->note_write(first.next());
+  buffer->note_write(first.next(), "test");
   buffer->note_read(second.next());
   first.finish(first.last());
   buffer = nullptr;
@@ -127,8 +127,8 @@ TEST_F(StreamOrder, PendingMemoryOfTheOwnStreamIsPreferredUnderALimit) {
   Ref<Buffer> mine = memory.allocate(64 * kibibyte, first.id(), {});
   Ref<Buffer> other = memory.allocate(64 * kibibyte, second.id(), {});
   std::byte* const address = mine->address();
-  mine->note_write(first.next());
-  other->note_write(second.next());
+  mine->note_write(first.next(), "test");
+  other->note_write(second.next(), "test");
   mine = nullptr;
   other = nullptr;
   EXPECT_EQ(memory.allocate(60 * kibibyte, first.id(), {})->address(), address);
@@ -234,7 +234,7 @@ TEST(StreamOrderOverRandomSequences, EveryNewUseIsOrderedAfterEveryUnfinishedOne
         if (by_host) {
           uses.write(*held.back(), {});
         } else if (random() % 8 != 0) {
-          held.back()->note_write(stream.next());
+          held.back()->note_write(stream.next(), "test");
           uses.write(*held.back(), stream.last());
         }
       } else if (choice < 60 && !held.empty()) {
