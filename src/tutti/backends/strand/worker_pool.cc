@@ -24,18 +24,19 @@ constexpr int pauses_between_looks = 24;
 // The pool this thread works for.
 thread_local const WorkerPool* own_pool = nullptr;
 
-// Whether it came true within the spell.
+// Whether it came true within the spell. Whoever is to make it true may stand behind this thread, on the same core.
 template <class Condition>
 bool spin_until(Condition&& is_true) {
-  constexpr int looks_between_times = 32;
+  constexpr int looks_between_turns = 64;
   const auto end = std::chrono::steady_clock::now() + spell_before_parking;
-  do {
-    for (int i = 0; i < looks_between_times; ++i) {
+  for (;;) {
+    for (int i = 0; i < looks_between_turns; ++i) {
       if (is_true()) return true;
       _mm_pause();
     }
-  } while (std::chrono::steady_clock::now() < end);
-  return false;
+    if (std::chrono::steady_clock::now() >= end) return false;
+    std::this_thread::yield();
+  }
 }
 
 }  // namespace

@@ -114,13 +114,14 @@ void run_rows(const JointAxes& joint, const Addresses& start, unsigned singles, 
   const std::int64_t length = joint.inner().size;
   for_each_range(parallel, count, [&](std::int64_t begin, std::int64_t end) {
     Buffers buffers;
-    for (std::int64_t at = begin; at < end;) {
-      const std::int64_t offset = at % length;
+    JointAxes::Place row = joint.place(start, begin / length, joint.rank - 1);
+    std::int64_t offset = begin % length;
+    for (std::int64_t at = begin; at < end; offset = 0) {
       const std::int64_t n = std::min(length - offset, end - at);
-      Addresses here = start;
-      joint.move(here, at / length, joint.rank - 1);
+      Addresses here = row.addresses;
       for (std::size_t k = 0; k < joint.operands; ++k) here[k] += offset * joint.inner().strides[k];
       runs(here, singles, n, buffers);
+      joint.advance(row, joint.rank - 1);
       at += n;
     }
   });
@@ -157,8 +158,7 @@ void run_tiles(const KernelCall& call, const JointAxes& joint, const Addresses& 
   for_each_lines(parallel, count / (down.size * width) * bands, count, [&](std::int64_t begin, std::int64_t end) {
     Buffers buffers;
     for (std::int64_t band = begin; band < end; ++band) {
-      Addresses corner = start;
-      joint.move(corner, band / bands, joint.rank - 2);
+      Addresses corner = joint.place(start, band / bands, joint.rank - 2).addresses;
       const std::int64_t row = band % bands * height;
       for (std::size_t k = 0; k < joint.operands; ++k) corner[k] += row * down.strides[k];
       for (std::int64_t column = 0; column < width; column += columns_at_once) {

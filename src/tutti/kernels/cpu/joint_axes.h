@@ -43,12 +43,31 @@ struct JointAxes {
 
   [[nodiscard]] const Joint& inner() const noexcept { return axes[rank - 1]; }
 
-  // Moves every address to the position with that number, counted over the first `outer` axes.
-  void move(Addresses& addresses, std::int64_t number, std::size_t outer) const noexcept {
+  // Where a walk over the first axes stands.
+  struct Place {
+    Addresses addresses;
+    std::array<std::int64_t, most_axes> index;
+  };
+
+  // The position with that number, counted over the first `outer` axes.
+  [[nodiscard]] Place place(const Addresses& start, std::int64_t number, std::size_t outer) const noexcept {
+    Place at;
+    at.addresses = start;
     for (std::size_t i = outer; i-- > 0;) {
-      const std::int64_t at = number % axes[i].size;
+      at.index[i] = number % axes[i].size;
       number /= axes[i].size;
-      for (std::size_t k = 0; k < operands; ++k) addresses[k] += at * axes[i].strides[k];
+      for (std::size_t k = 0; k < operands; ++k) at.addresses[k] += at.index[i] * axes[i].strides[k];
+    }
+    return at;
+  }
+  // The one after it.
+  void advance(Place& at, std::size_t outer) const noexcept {
+    for (std::size_t i = outer; i-- > 0;) {
+      const bool is_last = ++at.index[i] == axes[i].size;
+      const std::int64_t steps = is_last ? 1 - axes[i].size : 1;
+      for (std::size_t k = 0; k < operands; ++k) at.addresses[k] += steps * axes[i].strides[k];
+      if (!is_last) return;
+      at.index[i] = 0;
     }
   }
 };

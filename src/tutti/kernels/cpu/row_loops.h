@@ -58,6 +58,8 @@ struct Same {
 
 template <class Function>
 concept HasBoolForm = requires { typename Function::OfBools; };
+template <class Function>
+concept HasFormOfHalfBits = requires { typename Function::OfHalfBits; };
 // Functions that compute a lot, by the number of primitives they are made of.
 template <class Function>
 concept IsHeavy = requires { requires Function::is_heavy; };
@@ -73,6 +75,10 @@ Row row_for() {
   if constexpr (!Function::op.takes.contains(dtype_of<T>) || (std::is_integral_v<T> && HasIntegerForm<Function>) ||
                 (is_half<T> && (IsHeavy<Function> || HasIntegerForm<Function>))) {
     return nullptr;
+  } else if constexpr (is_half<T> && HasFormOfHalfBits<Function>) {
+    return scalar_row<inputs_each, typename Function::OfHalfBits, Tag<std::uint16_t>>;
+  } else if constexpr (is_half<T> && Function::op.gives_bool) {
+    return scalar_row<inputs_each, Function, Tag<float>, T>;  // eight bools at a time
   } else if constexpr (is_half<T>) {
     return scalar_row<inputs_each, Function, WideTag<float>, T>;
   } else if constexpr (std::is_same_v<T, bool>) {
