@@ -51,10 +51,12 @@ INCLUDED_AGAIN = {
     "src/tutti/kernels/cpu/combinations.h": "compiled once per instruction set",
     "src/tutti/kernels/cpu/reduction_loops.h": "compiled once per instruction set",
     "src/tutti/kernels/cpu/row_loops.h": "compiled once per instruction set",
+    "src/tutti/kernels/cpu/row_operands.h": "compiled once per instruction set",
     "src/tutti/kernels/cpu/vector_angles.h": "compiled once per instruction set",
     "src/tutti/kernels/cpu/vector_basics.h": "compiled once per instruction set",
     "src/tutti/kernels/cpu/vector_division.h": "compiled once per instruction set",
     "src/tutti/kernels/cpu/vector_exponentials.h": "compiled once per instruction set",
+    "src/tutti/kernels/cpu/vector_halves.h": "compiled once per instruction set",
     "src/tutti/kernels/cpu/vector_logarithms.h": "compiled once per instruction set",
     "src/tutti/kernels/cpu/vector_math.h": "compiled once per instruction set",
 }

@@ -45,14 +45,24 @@ struct Clip {
   }
 };
 
+// What moves the sign alone says in OfHalfBits what it does to the 16 bits of f16 and bf16.
+
 // The smallest signed integer stays as it is.
 struct Abs {
   static constexpr ScalarOp op{.name = "Abs", .takes = signed_integers | floating_dtypes};
   TUTTI_OF_ONE(m.abs(x))
+  struct OfHalfBits {
+    static constexpr ScalarOp op = Abs::op;
+    TUTTI_OF_ONE(m.both(x, m.value(0x7fff)))
+  };
 };
 struct Negative {
   static constexpr ScalarOp op{.name = "Neg", .takes = numeric_dtypes, .wraps = true};
   TUTTI_OF_ONE(m.negate(x))
+  struct OfHalfBits {
+    static constexpr ScalarOp op = Negative::op;
+    TUTTI_OF_ONE(m.one_of(x, m.value(0x8000)))
+  };
 };
 // NaN stays; both zeros give 0.
 struct Sign {
@@ -80,6 +90,10 @@ struct Sqrt {
 struct CopySign {
   static constexpr ScalarOp op{.name = "CopySign", .takes = floating_dtypes};
   TUTTI_OF_TWO(m.copy_sign(a, b))
+  struct OfHalfBits {
+    static constexpr ScalarOp op = CopySign::op;
+    TUTTI_OF_TWO(m.either(m.both(a, m.value(0x7fff)), m.both(b, m.value(0x8000))))
+  };
 };
 
 struct Floor {

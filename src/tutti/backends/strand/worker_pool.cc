@@ -3,6 +3,7 @@
 #include <immintrin.h>
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 #include "tutti/backends/strand/host_waiter.h"
@@ -13,14 +14,30 @@ namespace tutti {
 
 namespace {
 
-// About 20 us: longer than the gap between two ops of a busy host, shorter than anyone would notice.
-constexpr int spins_before_parking = 600;
+// Longer than the gap between two ops of a busy host, shorter than anyone would notice.
+constexpr std::chrono::microseconds spell_before_parking{50};
+constexpr int looks_before_release = 600;  // at a strand that ran empty
 // Work a strand may run before others of its priority get their turn.
 constexpr int turn = 64;
 constexpr int pauses_between_looks = 24;
 
 // The pool this thread works for.
 thread_local const WorkerPool* own_pool = nullptr;
+
+// Whether it came true within the spell. Whoever is to make it true may stand behind this thread, on the same core.
+template <class Condition>
+bool spin_until(Condition&& is_true) {
+  constexpr int looks_between_turns = 64;
+  const auto end = std::chrono::steady_clock::now() + spell_before_parking;
+  for (;;) {
+    for (int i = 0; i < looks_between_turns; ++i) {
+      if (is_true()) return true;
+      _mm_pause();
+    }
+    if (std::chrono::steady_clock::now() >= end) return false;
+    std::this_thread::yield();
+  }
+}
 
 }  // namespace
 
@@ -79,12 +96,24 @@ void WorkerPool::make_ready(Strand& strand) noexcept {
     ready_count_.fetch_add(1, std::memory_order_seq_cst);
   }
   // A worker of this pool looks at what is ready itself, before it runs anything else.
-  if (own_pool != this) wake_for_ready();
+  if (own_pool != this) wake_for_ready(1);
 }
 
-void WorkerPool::wake_for_ready() noexcept {
-  const bool too_few = ready_count_.load(std::memory_order_seq_cst) > searching_.load(std::memory_order_seq_cst);
-  if (too_few && parked_.load(std::memory_order_relaxed) > 0) wake_.notify_one();
+void WorkerPool::wake_for_ready(std::size_t most) noexcept {
+  const std::size_t ready = ready_count_.load(std::memory_order_seq_cst);
+  const std::size_t searching = searching_.load(std::memory_order_seq_cst);
+  if (ready <= searching || parked_.load(std::memory_order_relaxed) == 0) return;
+  for (std::size_t left = std::min(most, ready - searching); left > 0; --left) wake_.notify_one();
+}
+
+std::unique_lock<std::mutex> WorkerPool::hold() noexcept {
+  constexpr int tries = 100;
+  for (int i = 0; i < tries; ++i) {
+    std::unique_lock held(mutex_, std::try_to_lock);
+    if (held) return held;
+    _mm_pause();
+  }
+  return std::unique_lock(mutex_);
 }
 
 void WorkerPool::resolve(Strand& strand) noexcept {
@@ -103,63 +132,65 @@ void WorkerPool::resolve(Strand& strand) noexcept {
 
 WorkerPool::Team* WorkerPool::join_team() noexcept {
   while (teams_ != nullptr && !teams_->has_chunks()) close(*teams_);
-  if (teams_ != nullptr) teams_->helpers.fetch_add(1, std::memory_order_relaxed);
-  return teams_;
+  Team* team = teams_;
+  if (team == nullptr) return nullptr;
+  team->helpers.fetch_add(1, std::memory_order_relaxed);
+  const std::size_t left = team->seats.load(std::memory_order_relaxed) - 1;
+  if (left == 0) teams_ = team->next_team;
+  ready_count_.fetch_sub(1, std::memory_order_relaxed);
+  team->seats.store(left, std::memory_order_release);
+  return team;
 }
 
 void WorkerPool::close(Team& team) noexcept {
-  if (!team.is_open) return;
+  const std::size_t left = team.seats.load(std::memory_order_relaxed);
+  if (left == 0) return;
   Team** link = &teams_;
   while (*link != &team) link = &(*link)->next_team;
   *link = team.next_team;
-  team.is_open = false;
-  ready_count_.fetch_sub(1, std::memory_order_relaxed);
-}
-
-bool WorkerPool::spin_for_work() const noexcept {
-  for (int i = 0; i < spins_before_parking; ++i) {
-    if (ready_count_.load(std::memory_order_acquire) > 0 || stopping_.load(std::memory_order_relaxed)) return true;
-    _mm_pause();
-  }
-  return false;
+  ready_count_.fetch_sub(left, std::memory_order_relaxed);
+  team.seats.store(0, std::memory_order_release);
 }
 
 void WorkerPool::work() {
   journal::name_this_thread(name_);
   own_pool = this;
+  std::unique_lock held = hold();
   for (;;) {
-    Strand* strand = nullptr;
-    Team* team = nullptr;
-    {
-      std::unique_lock lock(mutex_);
-      for (;;) {
-        team = join_team();
-        if (team != nullptr) break;
-        strand = ready_.take();
-        if (strand != nullptr) break;
-        if (stopping_.load(std::memory_order_relaxed)) return;
-        searching_.fetch_add(1, std::memory_order_seq_cst);
-        lock.unlock();
-        const bool found = spin_for_work();
-        lock.lock();
-        searching_.fetch_sub(1, std::memory_order_seq_cst);
-        if (found || ready_count_.load(std::memory_order_relaxed) > 0) continue;
-        parked_.fetch_add(1, std::memory_order_relaxed);
-        wake_.wait(lock,
-                   [&] { return ready_count_.load(std::memory_order_relaxed) > 0 || stopping_.load(std::memory_order_relaxed); });
-        parked_.fetch_sub(1, std::memory_order_relaxed);
-      }
-      if (strand != nullptr) ready_count_.fetch_sub(1, std::memory_order_seq_cst);
+    Team* team = join_team();
+    Strand* strand = team == nullptr ? ready_.take() : nullptr;
+    if (team == nullptr && strand == nullptr) {
+      if (stopping_.load(std::memory_order_relaxed)) return;
+      search(held);
+      continue;
     }
-    wake_for_ready();  // for the rest, while this worker is busy
+    if (strand != nullptr) ready_count_.fetch_sub(1, std::memory_order_seq_cst);
+    held.unlock();
+    wake_for_ready(1);  // for the rest, while this worker is busy
     if (team != nullptr) {
       team->work();
-      const std::lock_guard lock(mutex_);
+      held = hold();
       if (team->helpers.fetch_sub(1, std::memory_order_acq_rel) == 1) team_done_.notify_all();
     } else {
       drive(*strand);
+      held = hold();
     }
   }
+}
+
+void WorkerPool::search(std::unique_lock<std::mutex>& held) noexcept {
+  const auto is_wanted = [this] {
+    return ready_count_.load(std::memory_order_acquire) > 0 || stopping_.load(std::memory_order_relaxed);
+  };
+  searching_.fetch_add(1, std::memory_order_seq_cst);
+  held.unlock();
+  (void)spin_until(is_wanted);
+  held = hold();
+  searching_.fetch_sub(1, std::memory_order_seq_cst);
+  if (is_wanted()) return;
+  parked_.fetch_add(1, std::memory_order_relaxed);
+  wake_.wait(held, is_wanted);
+  parked_.fetch_sub(1, std::memory_order_relaxed);
 }
 
 void WorkerPool::drive(Strand& strand) noexcept {
@@ -173,13 +204,13 @@ void WorkerPool::drive(Strand& strand) noexcept {
           make_ready(strand);
           return;
         }
-        if (strand.can_run()) wake_for_ready();
+        if (strand.can_run()) wake_for_ready(1);
         continue;
       case Strand::Progress::empty: break;
     }
     // The host is probably about to submit more: a strand that is still claimed is fed without a lock or a wake-up.
     searching_.fetch_add(1, std::memory_order_seq_cst);
-    for (int i = 0; i < spins_before_parking && !strand.has_work(); ++i) {
+    for (int i = 0; i < looks_before_release && !strand.has_work(); ++i) {
       if (ready_count_.load(std::memory_order_relaxed) > 0 || stopping_.load(std::memory_order_relaxed)) break;
       // Every look takes the counter's cache line from the host, which then pays for it with its next op.
       for (int pause = 0; pause < pauses_between_looks; ++pause) _mm_pause();
@@ -189,7 +220,7 @@ void WorkerPool::drive(Strand& strand) noexcept {
       strand.claimed.store(false, std::memory_order_seq_cst);
       if (!strand.has_work() || strand.claimed.exchange(true, std::memory_order_seq_cst)) return;
     }
-    wake_for_ready();
+    wake_for_ready(1);
   }
 }
 
@@ -249,24 +280,25 @@ void WorkerPool::run(std::size_t chunks, Body body, void* context) {
   team.body = body;
   team.context = context;
   team.chunks = chunks;
-  const std::size_t wanted = std::min<std::size_t>(chunks, width()) - 1;
+  const std::size_t seats = std::min<std::size_t>(chunks, width()) - 1;
+  team.seats.store(seats, std::memory_order_relaxed);
   {
-    const std::lock_guard lock(mutex_);
+    const auto held = hold();
     team.next_team = teams_;
     teams_ = &team;
-    ready_count_.fetch_add(1, std::memory_order_release);
+    ready_count_.fetch_add(seats, std::memory_order_seq_cst);
   }
-  for (std::size_t i = 0; i < wanted; ++i) wake_.notify_one();
+  wake_for_ready(seats);
   team.work();
-  {
-    const std::lock_guard lock(mutex_);
+  if (team.seats.load(std::memory_order_acquire) != 0) {
+    const auto held = hold();
     close(team);
   }
   // Computing, not waiting: helpers are inside their last chunk.
-  for (int i = 0; i < spins_before_parking && team.helpers.load(std::memory_order_acquire) != 0; ++i) _mm_pause();
-  if (team.helpers.load(std::memory_order_acquire) != 0) {
-    std::unique_lock lock(mutex_);
-    team_done_.wait(lock, [&] { return team.helpers.load(std::memory_order_acquire) == 0; });
+  const auto all_left = [&] { return team.helpers.load(std::memory_order_acquire) == 0; };
+  if (!spin_until(all_left)) {
+    std::unique_lock held = hold();
+    team_done_.wait(held, all_left);
   }
   if (team.error) std::rethrow_exception(team.error);
 }

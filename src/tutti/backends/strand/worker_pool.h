@@ -12,7 +12,7 @@
 namespace tutti {
 
 // Threads start with the first work and park when there is none, after spinning for a moment: waking a parked thread
-// costs the host more than most ops.
+// costs the host more than most ops, and the thread comes late.
 class WorkerPool final : public StrandDriver, private Parallel {
  public:
   WorkerPool(unsigned workers, const char* name, bool lends_cores);
@@ -26,17 +26,18 @@ class WorkerPool final : public StrandDriver, private Parallel {
   void stop() noexcept override;
 
  private:
-  // A kernel's chunks, open to any idle worker while the kernel's own thread works on them too.
+  // A kernel's chunks, open to idle workers while the kernel's own thread works on them too. In the pool's list while it has
+  // seats: a worker too many would take the core of one that works.
   struct Team {
     Body body;
     void* context;
     std::size_t chunks;
     std::atomic<std::size_t> next{0};
+    std::atomic<std::size_t> seats{0};    // written under the pool's mutex
     std::atomic<std::size_t> helpers{0};  // counted down under the pool's mutex: a helper's last touch of the team
     std::mutex error_mutex;
     std::exception_ptr error;
     Team* next_team = nullptr;
-    bool is_open = true;  // in the pool's list
     void work() noexcept;
     [[nodiscard]] bool has_chunks() const noexcept { return next.load(std::memory_order_relaxed) < chunks; }
   };
@@ -55,19 +56,22 @@ class WorkerPool final : public StrandDriver, private Parallel {
   void start_threads();
   void work();
   void make_ready(Strand& strand) noexcept;
-  // Wakes a parked worker if more is ready than there are workers looking for it.
-  void wake_for_ready() noexcept;
+  // Wakes parked workers, `most` at most, if more is ready than there are workers looking for it.
+  void wake_for_ready(std::size_t most) noexcept;
+  // The mutex is held for a few instructions at a time: whoever slept for it would sleep far longer than it takes.
+  [[nodiscard]] std::unique_lock<std::mutex> hold() noexcept;
   // For work that came after the workers left: the thread that finds it cancels it, so that its points resolve.
   static void resolve(Strand& strand) noexcept;
   Team* join_team() noexcept;
   void close(Team& team) noexcept;
   void drive(Strand& strand) noexcept;
-  [[nodiscard]] bool spin_for_work() const noexcept;
+  // Returns when there is something to take, or everything ends; spins first, then parks.
+  void search(std::unique_lock<std::mutex>& held) noexcept;
 
   const unsigned workers_;
   const char* name_;
   std::atomic<std::size_t> width_;
-  std::atomic<std::size_t> ready_count_{0};  // strands and teams anyone could take
+  std::atomic<std::size_t> ready_count_{0};  // strands and seats anyone could take
   std::atomic<std::size_t> searching_{0};    // workers that spin and will look at what is ready before they run or park
   std::atomic<unsigned> parked_{0};
   std::atomic<bool> stopping_{false};

@@ -17,14 +17,14 @@ static void cast(const KernelCall& call, KernelContext& context) {
     copy(call.in(0), call.out(), context.parallel);
     return;
   }
-  const DType working_from = is_half(from) ? DType::f32 : from;
-  const DType working_to = is_half(to) ? DType::f32 : to;
-  Elementwise op;
-  if (is_half(from)) op.widen = conversion(from, DType::f32);
-  if (is_half(to)) op.narrow = conversion(DType::f32, to);
-  const Row sticky = is_half(to) ? sticky_row(from) : nullptr;
-  const ConversionRows& rows = conversion_rows();
-  op.row = sticky != nullptr ? sticky : rows[static_cast<std::size_t>(working_from)][static_cast<std::size_t>(working_to)];
+  const auto row = [](DType a, DType b) { return conversion_rows()[static_cast<std::size_t>(a)][static_cast<std::size_t>(b)]; };
+  Elementwise op{.row = row(from, to)};
+  if (op.row == nullptr) {
+    if (is_half(from)) op.widen = conversion(from, DType::f32);
+    if (is_half(to)) op.narrow = conversion(DType::f32, to);
+    const Row sticky = is_half(to) ? sticky_row(from) : nullptr;
+    op.row = sticky != nullptr ? sticky : row(is_half(from) ? DType::f32 : from, is_half(to) ? DType::f32 : to);
+  }
   run_elementwise(call, context, op);
 }
 

@@ -71,69 +71,6 @@ void convert_row(const void* const* inputs, unsigned singles, void* out, std::si
   for (std::size_t i = 0; i < count; ++i) output[i] = convert<To>(normal<From>(input[i]));
 }
 
-template <class Half>
-void widen_row(const void* const* inputs, unsigned singles, void* out, std::size_t count) {
-  const auto* input = static_cast<const Half*>(inputs[0]);
-  auto* output = static_cast<float*>(out);
-  if ((singles & 1U) != 0) {
-    std::fill_n(output, count, static_cast<float>(*input));
-    return;
-  }
-  std::size_t i = 0;
-#if HWY_TARGET <= HWY_AVX2
-  if constexpr (std::is_same_v<Half, f16>) {
-    const hn::ScalableTag<float> d;
-    const hn::Rebind<hwy::float16_t, decltype(d)> half;
-    for (; i + hn::Lanes(d) <= count; i += hn::Lanes(d)) {
-      hn::StoreU(hn::PromoteTo(d, hn::LoadU(half, reinterpret_cast<const hwy::float16_t*>(input + i))), d, output + i);
-    }
-  }
-#endif
-  for (; i < count; ++i) output[i] = static_cast<float>(input[i]);
-}
-
-// To nearest, ties to even; a NaN stays a NaN, quiet. The same bits as the scalar bf16(float).
-HWY_INLINE void narrow_vector(const float* input, bf16* output) {
-  const hn::ScalableTag<std::uint32_t> wide;
-  const hn::RebindToSigned<hn::ScalableTag<std::uint32_t>> as_signed;
-  const hn::Rebind<std::uint16_t, hn::ScalableTag<std::uint32_t>> half;
-  const auto value = hn::LoadU(hn::ScalableTag<float>(), input);
-  const auto bits = hn::BitCast(wide, value);
-  const auto upper = hn::ShiftRight<16>(bits);
-  const auto odd = hn::And(upper, hn::Set(wide, 1));
-  const auto rounded = hn::ShiftRight<16>(hn::Add(bits, hn::Add(odd, hn::Set(wide, 0x7fff))));
-  const auto quiet = hn::Or(upper, hn::Set(wide, 0x40));
-  // Not "value is other than itself": on some instruction sets that is false for a NaN.
-  const auto is_nan = hn::RebindMask(wide, hn::Not(hn::Eq(value, value)));
-  hn::StoreU(hn::DemoteTo(half, hn::BitCast(as_signed, hn::IfThenElse(is_nan, quiet, rounded))), half,
-             reinterpret_cast<std::uint16_t*>(output));
-}
-
-template <class Half>
-void narrow_row(const void* const* inputs, unsigned singles, void* out, std::size_t count) {
-  const auto* input = static_cast<const float*>(inputs[0]);
-  auto* output = static_cast<Half*>(out);
-  if ((singles & 1U) != 0) {
-    std::fill_n(output, count, Half(*input));
-    return;
-  }
-  std::size_t i = 0;
-#if HWY_TARGET <= HWY_AVX2
-  if constexpr (std::is_same_v<Half, f16>) {
-    const hn::ScalableTag<float> d;
-    const hn::Rebind<hwy::float16_t, decltype(d)> half;
-    for (; i + hn::Lanes(d) <= count; i += hn::Lanes(d)) {
-      hn::StoreU(hn::DemoteTo(half, hn::LoadU(d, input + i)), half, reinterpret_cast<hwy::float16_t*>(output + i));
-    }
-  }
-#endif
-  if constexpr (std::is_same_v<Half, bf16>) {
-    const std::size_t lanes = hn::Lanes(hn::ScalableTag<float>());
-    for (; i + lanes <= count; i += lanes) narrow_vector(input + i, output + i);
-  }
-  for (; i < count; ++i) output[i] = Half(input[i]);
-}
-
 // Cuts x off towards zero and marks what was lost in the lowest bit.
 HWY_INLINE float to_odd(double x) {
   const auto nearest = static_cast<float>(x);
@@ -183,10 +120,11 @@ std::pair<ConversionRows, std::array<Row, dtype_count>> make_conversion_rows() {
   fill_from<std::int64_t>(rows[at(DType::i64)]);
   fill_from<float>(rows[at(DType::f32)]);
   fill_from<double>(rows[at(DType::f64)]);
-  rows[at(DType::f16)][at(DType::f32)] = widen_row<f16>;
-  rows[at(DType::bf16)][at(DType::f32)] = widen_row<bf16>;
-  rows[at(DType::f32)][at(DType::f16)] = narrow_row<f16>;
-  rows[at(DType::f32)][at(DType::bf16)] = narrow_row<bf16>;
+  using Wide = WideTag<float>;
+  rows[at(DType::f16)][at(DType::f32)] = unary_row<Same, Wide, f16, float>;
+  rows[at(DType::bf16)][at(DType::f32)] = unary_row<Same, Wide, bf16, float>;
+  rows[at(DType::f32)][at(DType::f16)] = unary_row<Same, Wide, float, f16>;
+  rows[at(DType::f32)][at(DType::bf16)] = unary_row<Same, Wide, float, bf16>;
   all.second[at(DType::i32)] = to_odd_row<std::int32_t>;
   all.second[at(DType::i64)] = to_odd_row<std::int64_t>;
   all.second[at(DType::f64)] = to_odd_row<double>;

@@ -1,46 +1,18 @@
 #include <algorithm>
 #include <bit>
-#include <cstring>
 
 #include "tutti/kernels/cpu/kernels.h"
 #include "tutti/kernels/cpu/ranges.h"
 #include "tutti/kernels/cpu/registration.h"
 #include "tutti/kernels/cpu/streaming.h"
 #include "tutti/kernels/cpu/strided.h"
+#include "tutti/kernels/cpu/transpose.h"
 
 namespace tutti::kernels {
 
 namespace {
 
-constexpr std::int64_t line_bytes = 64;
 constexpr std::int64_t lines_per_band = 4;  // several lines of a page at a time, for the sake of the page tables
-
-// to[r * width + c] = from[c * step + r] for a band of rows, in squares of a cache line's length: every line is read and
-// written once, as a whole, so strides that are powers of two do no harm.
-template <class U>
-void transpose(const U* from, std::int64_t step, U* to, std::int64_t width, std::int64_t first_row, std::int64_t n_rows) {
-  constexpr std::int64_t side = line_bytes / static_cast<std::int64_t>(sizeof(U));
-  std::array<std::array<U, side>, side> square;
-  for (std::int64_t column = 0; column < width; column += side) {
-    const std::int64_t columns = std::min(side, width - column);
-    for (std::int64_t row = first_row; row < first_row + n_rows; row += side) {
-      const std::int64_t rows = std::min(side, first_row + n_rows - row);
-      for (std::int64_t c = 0; c < columns; ++c) {
-        const U* in = from + (column + c) * step + row;
-        U* line = square[static_cast<std::size_t>(c)].data();
-        if (rows == side) {
-          std::memcpy(line, in, line_bytes);
-        } else {
-          std::copy_n(in, rows, line);
-        }
-      }
-      for (std::int64_t r = 0; r < rows; ++r) {
-        U* out = to + (row + r) * width + column;
-        for (std::int64_t c = 0; c < columns; ++c) out[c] = square[static_cast<std::size_t>(c)][static_cast<std::size_t>(r)];
-      }
-    }
-  }
-}
 
 // A dense output from an input whose last two axes are swapped: elements of one output row lie far apart, but those of
 // one output column side by side. Any axes before those two are walked one matrix after the other.
@@ -68,15 +40,7 @@ bool copy_transposed(const Layout& from, std::byte* to, Parallel& parallel) {
       std::byte* target = to + matrix * rows * width * size;
       const std::int64_t row = band % bands * height;
       const std::int64_t n = std::min(height, rows - row);
-      const auto go = [&]<class U>(U) {
-        transpose(reinterpret_cast<const U*>(source), step, reinterpret_cast<U*>(target), width, row, n);
-      };
-      switch (size) {
-        case 1: go(std::uint8_t{}); break;
-        case 2: go(std::uint16_t{}); break;
-        case 4: go(std::uint32_t{}); break;
-        default: go(std::uint64_t{}); break;
-      }
+      transpose(from.element_size(), source, step, target, width, row, n);
     }
   };
   const std::int64_t all = bands * matrices;

@@ -9,13 +9,6 @@
 HWY_BEFORE_NAMESPACE();
 namespace tutti::kernels::HWY_NAMESPACE {
 
-struct Same {
-  template <class Math, class V>
-  static HWY_INLINE V apply(const Math&, V x) {
-    return x;
-  }
-};
-
 // Output that is larger than the caches goes past them.
 template <class D>
 void streaming_copy(const void* const* inputs, unsigned singles, void* out, std::size_t count) {

@@ -12,7 +12,7 @@
 
 namespace tutti::kernels {
 
-// One row per op of the family and dtype; null where the op does not take the dtype, and for f16 and bf16 always.
+// One row per op of the family and dtype; null where the op does not take the dtype, or works on halves as blocks of f32.
 template <class Family>
 using FamilyRows = std::array<std::array<Row, dtype_count>, Family::size>;
 

@@ -16,7 +16,8 @@ inline constexpr std::int64_t serial_elements = 64 * 1024;
 template <class Body>
 void for_each_range(Parallel& parallel, std::int64_t count, Body&& body, std::int64_t grain = serial_elements / 2) {
   const auto width = static_cast<std::int64_t>(parallel.width());
-  const std::int64_t most = width == 1 ? 1 : std::min(width * 4, (count + grain - 1) / grain);
+  // Several for each core: one that comes late finds less to do, and nobody waits for more than a small part at the end.
+  const std::int64_t most = width == 1 ? 1 : std::min(width * 8, (count + grain - 1) / grain);
   if (count < 2 * grain || most <= 1) {
     if (count > 0) body(std::int64_t{0}, count);
     return;

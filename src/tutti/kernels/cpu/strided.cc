@@ -1,6 +1,7 @@
 #include "tutti/kernels/cpu/strided.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <string>
 
@@ -140,7 +141,8 @@ void Layout::gather(std::int64_t begin, std::int64_t n, void* to) const noexcept
       if (stride == 1 && length >= 16) {
         std::memcpy(out, source, static_cast<std::size_t>(length) * sizeof(U));
       } else if (stride == 0) {
-        std::fill_n(out, length, *source);
+        const void* one = source;
+        copy_rows()[static_cast<std::size_t>(std::countr_zero(sizeof(U)))].plain(&one, 1, out, static_cast<std::size_t>(length));
       } else {
         for (std::int64_t i = 0; i < length; ++i) out[i] = source[i * stride];
       }

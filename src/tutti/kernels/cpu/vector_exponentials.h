@@ -115,9 +115,11 @@ struct ErfOfFloats {
     const auto x = Doubles<D>{}.at_most(hn::Abs(argument), hn::Set(d, 4.0F));
     const auto square = hn::Mul(x, x);
     const auto near = hn::MulAdd(x, polynomial(d, square, p), x);
+    const auto is_near = hn::Lt(x, hn::Set(d, 1.0F));
+    if (hn::AllTrue(d, is_near)) return hn::CopySign(near, argument);
     const auto t = hn::Mul(hn::Sub(x, hn::Set(d, 2.5F)), hn::Set(d, 1 / 1.5F));
     const auto far = hn::NegMulAdd(Exp::apply(Doubles<D>{}, hn::Neg(square)), polynomial(d, t, q), hn::Set(d, 1.0F));
-    return hn::CopySign(hn::IfThenElse(hn::Lt(x, hn::Set(d, 1.0F)), near, far), argument);
+    return hn::CopySign(hn::IfThenElse(is_near, near, far), argument);
   }
 };
 

@@ -1,0 +1,55 @@
+// A matrix whose columns lie side by side, turned round in squares of a cache line's length: every line is read and written
+// once, as a whole, so strides that are powers of two do no harm.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+namespace tutti::kernels {
+
+inline constexpr std::int64_t line_bytes = 64;
+
+// to[r * width + c] = from[c * step + r] for a band of rows.
+template <class U>
+void transpose(const U* from, std::int64_t step, U* to, std::int64_t width, std::int64_t first_row, std::int64_t n_rows) {
+  constexpr std::int64_t side = line_bytes / static_cast<std::int64_t>(sizeof(U));
+  std::array<std::array<U, side>, side> square;
+  for (std::int64_t column = 0; column < width; column += side) {
+    const std::int64_t columns = std::min(side, width - column);
+    for (std::int64_t row = first_row; row < first_row + n_rows; row += side) {
+      const std::int64_t rows = std::min(side, first_row + n_rows - row);
+      for (std::int64_t c = 0; c < columns; ++c) {
+        const U* in = from + (column + c) * step + row;
+        U* line = square[static_cast<std::size_t>(c)].data();
+        if (rows == side) {
+          std::memcpy(line, in, line_bytes);
+        } else {
+          std::copy_n(in, rows, line);
+        }
+      }
+      for (std::int64_t r = 0; r < rows; ++r) {
+        U* out = to + (row + r) * width + column;
+        for (std::int64_t c = 0; c < columns; ++c) out[c] = square[static_cast<std::size_t>(c)][static_cast<std::size_t>(r)];
+      }
+    }
+  }
+}
+
+// The same for elements of so many bytes.
+inline void transpose(std::size_t size, const std::byte* from, std::int64_t step, std::byte* to, std::int64_t width,
+                      std::int64_t first_row, std::int64_t n_rows) {
+  const auto go = [&]<class U>(U) {
+    transpose(reinterpret_cast<const U*>(from), step, reinterpret_cast<U*>(to), width, first_row, n_rows);
+  };
+  switch (size) {
+    case 1: return go(std::uint8_t{});
+    case 2: return go(std::uint16_t{});
+    case 4: return go(std::uint32_t{});
+    default: return go(std::uint64_t{});
+  }
+}
+
+}  // namespace tutti::kernels
