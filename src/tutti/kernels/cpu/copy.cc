@@ -5,6 +5,7 @@
 #include "tutti/kernels/cpu/kernels.h"
 #include "tutti/kernels/cpu/ranges.h"
 #include "tutti/kernels/cpu/registration.h"
+#include "tutti/kernels/cpu/row_order.h"
 #include "tutti/kernels/cpu/streaming.h"
 #include "tutti/kernels/cpu/strided.h"
 
@@ -12,7 +13,6 @@ namespace tutti::kernels {
 
 namespace {
 
-constexpr std::int64_t line_bytes = 64;
 constexpr std::int64_t lines_per_band = 4;  // several lines of a page at a time, for the sake of the page tables
 
 // to[r * width + c] = from[c * step + r] for a band of rows, in squares of a cache line's length: every line is read and
@@ -20,23 +20,21 @@ constexpr std::int64_t lines_per_band = 4;  // several lines of a page at a time
 template <class U>
 void transpose(const U* from, std::int64_t step, U* to, std::int64_t width, std::int64_t first_row, std::int64_t n_rows) {
   constexpr std::int64_t side = line_bytes / static_cast<std::int64_t>(sizeof(U));
-  std::array<std::array<U, side>, side> square;
+  const auto turned = copy_rows()[static_cast<std::size_t>(std::countr_zero(sizeof(U)))].turned;
+  std::array<const void*, side> lines;
   for (std::int64_t column = 0; column < width; column += side) {
     const std::int64_t columns = std::min(side, width - column);
     for (std::int64_t row = first_row; row < first_row + n_rows; row += side) {
       const std::int64_t rows = std::min(side, first_row + n_rows - row);
-      for (std::int64_t c = 0; c < columns; ++c) {
-        const U* in = from + (column + c) * step + row;
-        U* line = square[static_cast<std::size_t>(c)].data();
-        if (rows == side) {
-          std::memcpy(line, in, line_bytes);
-        } else {
-          std::copy_n(in, rows, line);
-        }
+      const U* in = from + column * step + row;
+      U* out = to + row * width + column;
+      if (rows == side && columns == side) {
+        for (std::int64_t c = 0; c < side; ++c) lines[static_cast<std::size_t>(c)] = in + c * step;
+        turned(lines.data(), out, width);
+        continue;
       }
       for (std::int64_t r = 0; r < rows; ++r) {
-        U* out = to + (row + r) * width + column;
-        for (std::int64_t c = 0; c < columns; ++c) out[c] = square[static_cast<std::size_t>(c)][static_cast<std::size_t>(r)];
+        for (std::int64_t c = 0; c < columns; ++c) out[r * width + c] = in[c * step + r];
       }
     }
   }
@@ -92,6 +90,12 @@ bool copy_transposed(const Layout& from, std::byte* to, Parallel& parallel) {
   return true;
 }
 
+bool has_repeats(const Layout& layout) {
+  bool has_any = false;
+  for (std::size_t i = 0; i < layout.rank(); ++i) has_any = has_any || layout.axis(i).stride == 0;
+  return has_any;
+}
+
 }  // namespace
 
 static void copy_call(const KernelCall& call, KernelContext& context) { copy(call.in(0), call.out(), context.parallel); }
@@ -114,6 +118,10 @@ void copy(const Operand& source, const Operand& target, Parallel& parallel) {
   }
   if (to.is_dense()) {
     if (copy_transposed(from, to.data(), parallel)) return;
+    if (has_repeats(from)) {
+      const RowOrder near(source, parallel);
+      if (near.is_copy()) return copy(near.operand(), target, parallel);
+    }
     for_each_range(parallel, to.count(),
                    [&](std::int64_t begin, std::int64_t end) { from.gather(begin, end - begin, to.data() + begin * size); });
     return;
