@@ -90,6 +90,7 @@ bool join_lines(const KernelCall& call, const Lines& lines, std::size_t axis, Pa
   std::vector<Pieces> many(call.inputs > most ? call.inputs : 0);
   Pieces* const inputs = call.inputs > most ? many.data() : few.data();
   std::vector<RowOrder> copies;
+  copies.reserve(call.inputs);
   std::vector<Layout> layouts;
   layouts.reserve(call.inputs);
   for (std::size_t i = 0; i < call.inputs; ++i) {
@@ -98,7 +99,8 @@ bool join_lines(const KernelCall& call, const Lines& lines, std::size_t axis, Pa
       inputs[i] = *found;
       continue;
     }
-    const Operand& near = copies.emplace_back(in, parallel).operand();
+    const bool is_worth_it = call.out().count() >= RowOrder::worth_a_copy;
+    const Operand& near = copies.emplace_back(in, parallel, is_worth_it ? 1 : RowOrder::worth_a_copy).operand();
     layouts.emplace_back(near);
     if (!is_close(layouts.back())) return false;
     inputs[i] = {nullptr, in.count() / lines.count * static_cast<std::int64_t>(size_of(in.dtype)), 0, &layouts.back()};

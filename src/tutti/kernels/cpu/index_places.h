@@ -62,6 +62,11 @@ struct Run {
   template <class Visit>
   void for_each(const Visit& visit) const {
     const Run run = *this;  // which nothing that visit writes can change
+    if (run.are_forward && run.index_step == 1 && run.value_step == 1 && run.place_step == 0) {
+      for (std::int64_t i = 0; i < run.n; ++i)
+        visit(run.place + static_cast<std::int64_t>(run.indices[i]) * run.stride, run.value + i);
+      return;
+    }
     if (run.are_forward) {
       for (std::int64_t i = 0; i < run.n; ++i) {
         const auto index = static_cast<std::int64_t>(run.indices[i * run.index_step]);

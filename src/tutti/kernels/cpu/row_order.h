@@ -17,10 +17,12 @@ inline bool is_close(const Layout& layout) {
 // Walking elements that lie far apart one by one costs a line of the cache each; copy() takes whole lines.
 class RowOrder {
  public:
-  RowOrder(const Operand& operand, Parallel& parallel) : operand_(operand) {
-    constexpr std::int64_t worth_a_copy = 4096;  // elements
+  static constexpr std::int64_t worth_a_copy = 4096;  // elements
+
+  // `least`: the number of elements from which on they are copied.
+  RowOrder(const Operand& operand, Parallel& parallel, std::int64_t least = worth_a_copy) : operand_(operand) {
     const Layout layout(operand);
-    if (layout.count() < worth_a_copy || is_close(layout)) return;
+    if (layout.count() < least || is_close(layout)) return;
     // What is there several times is copied once.
     Operand once = operand;
     std::int64_t stride = 1;

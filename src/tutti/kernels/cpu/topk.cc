@@ -30,6 +30,7 @@ class Least {
   [[nodiscard]] bool takes(const Item& item) const { return !is_bounded_ || item < bound_; }
   void add(const Item& item) {
     if (!takes(item)) return;
+    if (k_ <= few) return insert(item);
     if (items_.size() == items_.capacity()) {
       drop_the_rest();
       bound_ = *std::max_element(items_.begin(), items_.end());
@@ -46,6 +47,18 @@ class Least {
   [[nodiscard]] std::vector<Item>& items() { return items_; }
 
  private:
+  static constexpr std::size_t few = 16;
+
+  // Few are kept in order, so that every one of them lowers the bound for the next.
+  void insert(const Item& item) {
+    if (items_.size() < k_) items_.push_back(item);
+    std::size_t i = items_.size() - 1;
+    for (; i > 0 && item < items_[i - 1]; --i) items_[i] = items_[i - 1];
+    items_[i] = item;
+    is_bounded_ = items_.size() == k_;
+    bound_ = items_.back();
+  }
+
   std::size_t k_;
   std::vector<Item> items_;
   Item bound_{};
