@@ -57,9 +57,14 @@ HWY_INLINE hn::Mask<D> is_nan(D, hn::Vec<D> x) {
   return hn::Not(hn::Eq(x, x));
 }
 
+// `best` combines too, in one instruction, as long as no b is a NaN.
 template <class Map>
 struct LargestOf : Map {
   static constexpr bool wraps = false;
+  template <class D>
+  static HWY_INLINE hn::Vec<D> best(D, hn::Vec<D> a, hn::Vec<D> b) {
+    return hn::Max(b, a);
+  }
   template <class D>
   static HWY_INLINE hn::Vec<D> identity(D d) {
     return hn::Set(d, lowest<hn::TFromD<D>>());
@@ -76,6 +81,10 @@ struct LargestOf : Map {
 template <class Map>
 struct SmallestOf : Map {
   static constexpr bool wraps = false;
+  template <class D>
+  static HWY_INLINE hn::Vec<D> best(D, hn::Vec<D> a, hn::Vec<D> b) {
+    return hn::Min(b, a);
+  }
   template <class D>
   static HWY_INLINE hn::Vec<D> identity(D d) {
     return hn::Set(d, highest<hn::TFromD<D>>());

@@ -1,15 +1,14 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
 
 #include "tutti/exec/manipulation_attributes.h"
 #include "tutti/kernels/cpu/filler.h"
-#include "tutti/kernels/cpu/kernels.h"
 #include "tutti/kernels/cpu/registration.h"
+#include "tutti/kernels/cpu/row_order.h"
 
 namespace tutti::kernels {
 
@@ -21,11 +20,13 @@ struct Lines {
   std::int64_t bytes = 0;  // of one
 };
 
-// Where one input has its pieces: each lies side by side, and the next begins `step` bytes further on.
+// Where one input has its pieces: each lies side by side, and the next begins `step` bytes further on; or each is `layout`'s
+// next.
 struct Pieces {
   const std::byte* data = nullptr;
   std::int64_t bytes = 0;
   std::int64_t step = 0;
+  const Layout* layout = nullptr;
 };
 
 // Pieces of one element each, those of lines begin ... end - 1.
@@ -35,6 +36,11 @@ void spread(const Pieces& from, std::byte* to, std::int64_t step, std::int64_t b
 }
 
 void copy_pieces(const Pieces& from, std::byte* to, std::int64_t step, std::int64_t begin, std::int64_t end) {
+  if (from.layout != nullptr) {
+    const std::int64_t n = from.bytes / static_cast<std::int64_t>(from.layout->element_size());
+    for (std::int64_t i = begin; i < end; ++i) from.layout->gather(i * n, n, to + i * step);
+    return;
+  }
   switch (from.bytes) {
     case 1: return spread<std::uint8_t>(from, to, step, begin, end);
     case 2: return spread<std::uint16_t>(from, to, step, begin, end);
@@ -42,8 +48,11 @@ void copy_pieces(const Pieces& from, std::byte* to, std::int64_t step, std::int6
     case 8: return spread<std::uint64_t>(from, to, step, begin, end);
     default: break;
   }
-  for (std::int64_t i = begin; i < end; ++i)
-    std::memcpy(to + i * step, from.data + i * from.step, static_cast<std::size_t>(from.bytes));
+  const Row row = copy_row(1, 1);
+  for (std::int64_t i = begin; i < end; ++i) {
+    const void* piece = from.data + i * from.step;
+    row(&piece, 0, to + i * step, static_cast<std::size_t>(from.bytes));
+  }
 }
 
 // Nothing if the input does not lie like that.
@@ -74,38 +83,27 @@ void join(std::span<const Pieces> inputs, const Lines& lines, std::byte* out, st
   });
 }
 
-constexpr std::int64_t worth_a_copy = 4096;  // elements
-
-// An input that lies otherwise, brought into row order.
-Pieces dense_pieces(const Operand& in, std::size_t axis, std::unique_ptr<std::byte[]>& memory, Parallel& parallel) {
-  memory = std::make_unique_for_overwrite<std::byte[]>(static_cast<std::size_t>(in.count()) * size_of(in.dtype));
-  Operand own = in;
-  own.data = memory.get();
-  std::int64_t stride = 1;
-  for (std::size_t i = in.rank; i-- > 0;) {
-    own.axes[i].stride = stride;
-    stride *= in.axes[i].size;
-  }
-  copy(in, own, parallel);
-  return *pieces_of(own, axis);
-}
-
 // A line at a time; false if some input has its elements too far apart for that and is too small to be copied for it.
 bool join_lines(const KernelCall& call, const Lines& lines, std::size_t axis, Parallel& parallel) {
   constexpr std::size_t most = 16;
   std::array<Pieces, most> few;
   std::vector<Pieces> many(call.inputs > most ? call.inputs : 0);
   Pieces* const inputs = call.inputs > most ? many.data() : few.data();
-  std::vector<std::unique_ptr<std::byte[]>> copies;
+  std::vector<RowOrder> copies;
+  copies.reserve(call.inputs);
+  std::vector<Layout> layouts;
+  layouts.reserve(call.inputs);
   for (std::size_t i = 0; i < call.inputs; ++i) {
     const Operand& in = call.in(i);
     if (const std::optional<Pieces> found = pieces_of(in, axis)) {
       inputs[i] = *found;
-    } else if (call.out().count() >= worth_a_copy && in.count() > 0) {
-      inputs[i] = dense_pieces(in, axis, copies.emplace_back(), parallel);
-    } else {
-      return false;
+      continue;
     }
+    const bool is_worth_it = call.out().count() >= RowOrder::worth_a_copy;
+    const Operand& near = copies.emplace_back(in, parallel, is_worth_it ? 1 : RowOrder::worth_a_copy).operand();
+    layouts.emplace_back(near);
+    if (!is_close(layouts.back())) return false;
+    inputs[i] = {nullptr, in.count() / lines.count * static_cast<std::int64_t>(size_of(in.dtype)), 0, &layouts.back()};
   }
   join({inputs, call.inputs}, lines, call.out().data, call.out().count(), parallel);
   return true;

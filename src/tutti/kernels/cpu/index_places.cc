@@ -4,6 +4,7 @@
 
 #include "tutti/base/error.h"
 #include "tutti/exec/index_message.h"
+#include "tutti/kernels/cpu/reduction_rows.h"
 
 namespace tutti::kernels {
 
@@ -47,23 +48,23 @@ void add_checked(const Operand& from, std::int64_t offset, std::int64_t step, st
 }  // namespace
 
 template <class I>
-void check_indices(const I* indices, std::int64_t step, std::int64_t n, const IndexSpace::Indexed& axis, Site site) {
-  // The sign bit ends up set as in add_indices.
-  std::uint64_t wrong = 0;
-  const auto end = static_cast<std::uint64_t>(axis.size);
-  const auto look_at = [&](std::int64_t i) {
-    const auto index = static_cast<std::uint64_t>(static_cast<std::int64_t>(indices[i]));
-    wrong |= (end - 1 - index) | (index + end);
-  };
+bool check_indices(const I* indices, std::int64_t step, std::int64_t n, const IndexSpace::Indexed& axis, Site site) {
+  I least = indices[0];
+  I largest = indices[0];
   if (step == 1) {
-    for (std::int64_t i = 0; i < n; ++i) look_at(i);
+    extremum_rows<I>().smallest.fold(indices, static_cast<std::size_t>(n), I{}, &least);
+    extremum_rows<I>().largest.fold(indices, static_cast<std::size_t>(n), I{}, &largest);
   } else {
-    for (std::int64_t i = 0; i < n; ++i) look_at(i * step);
+    for (std::int64_t i = 1; i < n; ++i) {
+      least = std::min(least, indices[i * step]);
+      largest = std::max(largest, indices[i * step]);
+    }
   }
-  if (wrong >> 63U != 0) refuse(indices, step, n, axis, site);
+  if (least < -axis.size || largest >= axis.size) refuse(indices, step, n, axis, site);
+  return least >= 0;
 }
-template void check_indices(const std::int32_t*, std::int64_t, std::int64_t, const IndexSpace::Indexed&, Site);
-template void check_indices(const std::int64_t*, std::int64_t, std::int64_t, const IndexSpace::Indexed&, Site);
+template bool check_indices(const std::int32_t*, std::int64_t, std::int64_t, const IndexSpace::Indexed&, Site);
+template bool check_indices(const std::int64_t*, std::int64_t, std::int64_t, const IndexSpace::Indexed&, Site);
 
 void locate(const IndexSpace& space, const Operand* indices, std::int64_t begin, std::int64_t n, PlaceBlock& block, Site site) {
   const std::size_t first = space.outer;

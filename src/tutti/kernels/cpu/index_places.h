@@ -40,9 +40,9 @@ void for_each_step(const IndexSpace& space, std::size_t first, std::size_t last,
   }
 }
 
-// Throws KernelFailed unless all are in range. Of int32 or int64.
+// Throws KernelFailed unless all are in range; true if none counts from the end. Of int32 or int64.
 template <class I>
-void check_indices(const I* indices, std::int64_t step, std::int64_t n, const IndexSpace::Indexed& axis, Site site);
+bool check_indices(const I* indices, std::int64_t step, std::int64_t n, const IndexSpace::Indexed& axis, Site site);
 
 // Positions that lie side by side, their indices known to be in range.
 template <class I>
@@ -56,12 +56,30 @@ struct Run {
   std::int64_t index_step;
   std::int64_t size;    // of the indexed axis
   std::int64_t stride;  // along it
+  bool are_forward;     // no index counts from the end
 
-  [[nodiscard]] std::int64_t place_at(std::int64_t i) const noexcept {
-    const auto index = static_cast<std::int64_t>(indices[i * index_step]);
-    return place + i * place_step + (index + (size & (index >> 63U))) * stride;
+  // Calls visit(place, value) for one after the other.
+  template <class Visit>
+  void for_each(const Visit& visit) const {
+    const Run run = *this;  // which nothing that visit writes can change
+    if (run.are_forward && run.index_step == 1 && run.value_step == 1 && run.place_step == 0) {
+      for (std::int64_t i = 0; i < run.n; ++i)
+        visit(run.place + static_cast<std::int64_t>(run.indices[i]) * run.stride, run.value + i);
+      return;
+    }
+    if (run.are_forward) {
+      for (std::int64_t i = 0; i < run.n; ++i) {
+        const auto index = static_cast<std::int64_t>(run.indices[i * run.index_step]);
+        visit(run.place + i * run.place_step + index * run.stride, run.value + i * run.value_step);
+      }
+      return;
+    }
+    for (std::int64_t i = 0; i < run.n; ++i) {
+      const auto index = static_cast<std::int64_t>(run.indices[i * run.index_step]);
+      const std::int64_t from_front = index + (run.size & (index >> 63U));
+      visit(run.place + i * run.place_step + from_front * run.stride, run.value + i * run.value_step);
+    }
   }
-  [[nodiscard]] bool is_plain() const noexcept { return index_step == 1 && value_step == 1 && place_step == 0; }
 };
 
 // One index tensor, no outer axes, slices of one element: the case in which looking an index up costs as much as what is done
@@ -92,7 +110,7 @@ void for_each_run(const IndexSpace& space, const Operand& indices, Site site, co
       run.indices = indices.as<I>() + offset + begin * run.index_step;
       run.place = place + begin * run.place_step;
       run.value = value + begin * run.value_step;
-      check_indices(run.indices, run.index_step, run.n, space.indexed[0], site);
+      run.are_forward = check_indices(run.indices, run.index_step, run.n, space.indexed[0], site);
       visit(run);
     }
     for (std::size_t axis = along; axis-- > 0;) {

@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "tutti/kernels/cpu/registration.h"
+#include "tutti/kernels/cpu/row_order.h"
 #include "tutti/kernels/cpu/truth.h"
 
 namespace tutti::kernels {
@@ -41,8 +42,10 @@ template <class U>
 void select(const KernelCall& call, Parallel& parallel) {
   const auto attributes = call.attributes->as<MaskedSelectAttributes>();
   const std::int64_t room = attributes.size;
-  const Reader x(call.in(0));
-  const TruthReader mask(call.in(1));
+  const RowOrder near_x(call.in(0), parallel);
+  const RowOrder near_mask(call.in(1), parallel);
+  const Reader x(near_x.operand());
+  const TruthReader mask(near_mask.operand());
   U* const out = call.out().as<U>();
   std::vector<std::int64_t> starts = counts_by_range(mask, parallel);
   const std::int64_t total = starts_from_counts(starts);

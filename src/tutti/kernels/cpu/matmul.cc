@@ -3,7 +3,9 @@
 #include <memory>
 #include <optional>
 
+#include "tutti/kernels/cpu/bf16_product.h"
 #include "tutti/kernels/cpu/blas.h"
+#include "tutti/kernels/cpu/dot.h"
 #include "tutti/kernels/cpu/elementwise.h"
 #include "tutti/kernels/cpu/kernels.h"
 #include "tutti/kernels/cpu/registration.h"
@@ -160,6 +162,7 @@ void multiply_packed(const Matrix& a, const Matrix& b, const Matrix& c) {
 void multiply_one(const Matrix& a, const Matrix& b, const Matrix& c) {
   if (c.dtype == DType::f32 && multiply_in_place<float>(a, b, c)) return;
   if (c.dtype == DType::f64 && multiply_in_place<double>(a, b, c)) return;
+  if (c.dtype == DType::bf16 && multiply_bf16(a.operand(), b.operand(), c.operand())) return;
   switch (working_dtype(c.dtype)) {
     case DType::f32: return multiply_packed<float>(a, b, c);
     case DType::f64: return multiply_packed<double>(a, b, c);
@@ -253,6 +256,7 @@ static void matmul(const KernelCall& call, KernelContext& context) {
     copy(zeros, call.out(), context.parallel);
     return;
   }
+  if (m == 1 && n == 1) return dot_products(call, context.parallel);
   const auto cores = static_cast<std::int64_t>(context.parallel.width());
   if (cores == 1 || batch * m * n * k < serial_products) {
     for (std::int64_t i = 0; i < batch; ++i) multiply_one(a.at(i), b.at(i), c.at(i));

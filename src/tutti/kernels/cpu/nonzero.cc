@@ -1,12 +1,18 @@
+#include <algorithm>
+#include <cstdlib>
 #include <numeric>
 
 #include "tutti/kernels/cpu/registration.h"
+#include "tutti/kernels/cpu/row_order.h"
 #include "tutti/kernels/cpu/truth.h"
 
 namespace tutti::kernels {
 
 static void count_nonzero(const KernelCall& call, KernelContext& context) {
-  const std::vector<std::int64_t> counts = counts_by_range(TruthReader(call.in(0)), context.parallel);
+  Operand in = call.in(0);  // in the order it lies in
+  std::stable_sort(in.axes.begin(), in.axes.begin() + in.rank,
+                   [](const Axis& a, const Axis& b) { return std::abs(a.stride) > std::abs(b.stride); });
+  const std::vector<std::int64_t> counts = counts_by_range(TruthReader(in), context.parallel);
   *call.out().as<std::int64_t>() = std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
 }
 
@@ -17,7 +23,8 @@ static void nonzero(const KernelCall& call, KernelContext& context) {
   const std::int64_t room = out.axes[0].size;
   const Axis row_axis = out.axes[0];
   const Axis column = out.axes[1];
-  const TruthReader reader(in);
+  const RowOrder near(in, context.parallel);
+  const TruthReader reader(near.operand());
   std::vector<std::int64_t> starts = counts_by_range(reader, context.parallel);
   const std::int64_t total = starts_from_counts(starts);
   check_room(attributes.room, room, total, call.site);
@@ -29,6 +36,8 @@ static void nonzero(const KernelCall& call, KernelContext& context) {
     }
   }
   if (total == 0 || room == 0 || in.rank == 0) return;
+  const std::size_t last = in.rank - 1U;
+  const std::int64_t length = in.axes[last].size;
   for_each_range_number(context.parallel, starts.size(), [&](std::size_t range) {
     Scratch scratch;
     std::array<std::uint8_t, block_elements> truth;
@@ -36,6 +45,8 @@ static void nonzero(const KernelCall& call, KernelContext& context) {
     const std::int64_t end = std::min(begin + range_elements, reader.count());
     std::int64_t row = starts[range];
     std::array<std::int32_t, block_elements> found;
+    std::array<std::int64_t, most_axes> outer{};  // indices of the line the last element was in
+    std::int64_t line_end = begin;                // none yet
     for (std::int64_t at = begin; at < end && row < room; at += block_elements) {
       const std::int64_t n = std::min(block_elements, end - at);
       reader.read(at, n, scratch, truth.data());
@@ -48,13 +59,17 @@ static void nonzero(const KernelCall& call, KernelContext& context) {
       std::int64_t* target = out.as<std::int64_t>() + row * row_axis.stride;
       row += static_cast<std::int64_t>(count);
       for (std::size_t i = 0; i < count; ++i, target += row_axis.stride) {
-        std::int64_t rest = at + found[i];
-        for (std::size_t axis = in.rank; axis-- > 1;) {
-          const std::int64_t above = rest / in.axes[axis].size;
-          target[static_cast<std::int64_t>(axis) * column.stride] = rest - above * in.axes[axis].size;
-          rest = above;
+        const std::int64_t element = at + found[i];
+        if (element >= line_end) {
+          line_end = (element / length + 1) * length;
+          std::int64_t rest = element / length;
+          for (std::size_t axis = last; axis-- > 0;) {
+            outer[axis] = rest % in.axes[axis].size;
+            rest /= in.axes[axis].size;
+          }
         }
-        *target = rest;
+        for (std::size_t axis = 0; axis < last; ++axis) target[static_cast<std::int64_t>(axis) * column.stride] = outer[axis];
+        target[static_cast<std::int64_t>(last) * column.stride] = element + length - line_end;
       }
     }
   });

@@ -4,6 +4,7 @@
 #include "tutti/kernels/cpu/filler.h"
 #include "tutti/kernels/cpu/kernels.h"
 #include "tutti/kernels/cpu/registration.h"
+#include "tutti/kernels/cpu/row_order.h"
 
 namespace tutti::kernels {
 
@@ -53,7 +54,8 @@ static void pad(const KernelCall& call, KernelContext& context) {
   bool is_one = true;  // no axis in front
   for (std::size_t i = 0; i < along; ++i) is_one = is_one && out.axes[i].size == 1 && x.axes[i].size == 1;
   if (is_one) return pad_line(x, value, out, along, widths.before[along], context.parallel);
-  const Layout from(x);
+  const RowOrder near(x, context.parallel);
+  const Layout from(near.operand());
   const std::size_t size = size_of(out.dtype);
   const Filler filler(value.data, size);
   for_each_lines(context.parallel, lines, out.count(), [&](std::int64_t begin, std::int64_t end) {

@@ -61,11 +61,62 @@ HWY_INLINE hn::Vec<D> with_vector(D d, hn::Vec<D> state, const hn::TFromD<D>* el
   return R::combine(d, state, R::map(d, hn::LoadU(d, elements), parameter));
 }
 
+// Extremes of floats: where no element is a NaN, which their sum tells, one instruction each is enough. (The sum is a NaN also
+// where infinities of both signs meet; then nothing is gained.)
+template <class R, class L>
+concept HasBest = std::is_floating_point_v<L> && requires(hn::Vec<Tag<L>> v) { R::best(Tag<L>(), v, v); };
+
+template <class R, class D>
+struct BestSoFar {
+  hn::Vec<D> state;
+  hn::Vec<D> sum;
+
+  HWY_INLINE void add(D d, const hn::TFromD<D>* elements, hn::Vec<D> p) {
+    const auto x = R::map(d, hn::LoadU(d, elements), p);
+    state = R::best(d, state, x);
+    sum = hn::Add(sum, x);
+  }
+  HWY_INLINE void add(D d, const BestSoFar& other) {
+    state = R::best(d, state, other.state);
+    sum = hn::Add(sum, other.sum);
+  }
+};
+
+// The state of `count` elements, several vectors' worth; false if there may be a NaN among them.
+template <class R, class L>
+HWY_INLINE bool fold_best(const L* elements, std::size_t count, L parameter, L& result) {
+  using D = Tag<L>;
+  const D d;
+  const std::size_t lanes = hn::Lanes(d);
+  const auto p = hn::Set(d, parameter);
+  BestSoFar<R, D> b0{R::identity(d), hn::Zero(d)};
+  BestSoFar<R, D> b1 = b0, b2 = b0, b3 = b0;
+  std::size_t i = 0;
+  for (; i + 4 * lanes <= count; i += 4 * lanes) {
+    b0.add(d, elements + i, p);
+    b1.add(d, elements + i + lanes, p);
+    b2.add(d, elements + i + 2 * lanes, p);
+    b3.add(d, elements + i + 3 * lanes, p);
+  }
+  for (; i + lanes <= count; i += lanes) b0.add(d, elements + i, p);
+  if (i < count) b1.add(d, elements + count - lanes, p);  // some of them once more
+  b0.add(d, b1);
+  b2.add(d, b3);
+  b0.add(d, b2);
+  if (!hn::AllTrue(d, hn::Eq(b0.sum, b0.sum))) return false;
+  result = joined_lanes<R>(d, b0.state);
+  return true;
+}
+
 // Eight running states, joined in pairs.
 template <class R, class L>
 HWY_INLINE L fold_lanes(const L* elements, std::size_t count, L parameter) {
   const Tag<L> d;
   const std::size_t lanes = hn::Lanes(d);
+  if constexpr (HasBest<R, L>) {
+    L best;
+    if (count >= lanes && fold_best<R>(elements, count, parameter, best)) return best;
+  }
   const auto p = hn::Set(d, parameter);
   const auto none = R::identity(d);
   auto s0 = none, s1 = none, s2 = none, s3 = none, s4 = none, s5 = none, s6 = none, s7 = none;
@@ -134,6 +185,19 @@ void fold_rows(const T* const* all, std::size_t n, T parameter, States<T> states
   std::size_t i = 0;
   if (n == 8) {
     for (; i + lanes <= count; i += lanes) {
+      if constexpr (HasBest<R, L>) {
+        BestSoFar<R, Tag<L>> a{R::identity(d), hn::Zero(d)};
+        BestSoFar<R, Tag<L>> b = a;
+        for (std::size_t r = 0; r < 8; r += 2) {
+          a.add(d, rows[r] + i, p);
+          b.add(d, rows[r + 1] + i, p);
+        }
+        a.add(d, b);
+        if (hn::AllTrue(d, hn::Eq(a.sum, a.sum))) {
+          hn::StoreU(a.state, d, output + i);
+          continue;
+        }
+      }
       const auto a = with_vector<R>(d, R::map(d, hn::LoadU(d, rows[0] + i), p), rows[1] + i, p);
       const auto b = with_vector<R>(d, R::map(d, hn::LoadU(d, rows[2] + i), p), rows[3] + i, p);
       const auto c = with_vector<R>(d, R::map(d, hn::LoadU(d, rows[4] + i), p), rows[5] + i, p);

@@ -13,14 +13,20 @@ namespace tutti::kernels {
 // The output may be one of the inputs.
 using Row = void (*)(const void* const* inputs, unsigned singles, void* output, std::size_t count);
 
-// `streaming` writes past the caches: for outputs larger than they are.
 struct CopyRows {
+  // Not memcpy, which on some processors takes ten times as long where the target lies a few bytes behind the source modulo 4096.
   Row plain = nullptr;
-  Row streaming = nullptr;
+  Row streaming = nullptr;  // writes past the caches: for outputs larger than they are
+  Row reversed = nullptr;   // output[i] = input[-i]
+  // output[r * step + c] = lines[c][r], for a square with sides of line_bytes.
+  void (*turned)(const void* const* lines, void* output, std::ptrdiff_t step) = nullptr;
 };
+inline constexpr std::int64_t line_bytes = 64;
 
 // By element size: 1, 2, 4, 8 bytes at index 0 to 3. A single input fills the output.
 const std::array<CopyRows, 4>& copy_rows();
+// The row that takes elements `step` apart; null where there is none.
+Row copy_row(std::size_t element_size, std::int64_t step);
 
 // [from][to]. Half precision only to and from f32. Float to integer truncates; what does not fit becomes the nearest
 // integer that does, NaN becomes 0. Integer to a smaller integer wraps. Anything but 0 is true.
@@ -37,6 +43,18 @@ struct ProductRows {
                      std::uint64_t* c);
 };
 const ProductRows& product_rows();
+
+// The sum of a[i] * b[i]; integers modulo 2^32 and 2^64.
+template <class T, class W>
+using DotRow = W (*)(const T* a, const T* b, std::size_t count);
+struct DotRows {
+  DotRow<float, float> of_f32;
+  DotRow<double, double> of_f64;
+  DotRow<bf16, float> of_bf16;
+  DotRow<std::int32_t, std::int32_t> of_i32;
+  DotRow<std::int64_t, std::int64_t> of_i64;
+};
+const DotRows& dot_rows();
 
 // Philox4x32-10: `words` receives the four words of block first, then those of block first + 1, and so on.
 using PhiloxRow = void (*)(std::uint64_t key, std::uint64_t first, std::size_t blocks, std::uint32_t* words);

@@ -7,8 +7,8 @@
 #include "tutti/exec/scatter_attributes.h"
 #include "tutti/kernels/cpu/elementwise.h"
 #include "tutti/kernels/cpu/index_places.h"
-#include "tutti/kernels/cpu/kernels.h"
 #include "tutti/kernels/cpu/registration.h"
+#include "tutti/kernels/cpu/row_order.h"
 
 namespace tutti::kernels {
 
@@ -91,21 +91,10 @@ struct Share {
 template <ScatterMode mode, class T, class V>
 void scatter_one_by_one(const IndexSpace& space, const KernelCall& call, T* region) {
   const V* values = call.in(1).as<V>();
-  for_each_run(space, call.operands[2], call.site, [&](const auto& run) {
-    const V* from = values + run.value;
-    if (run.is_plain()) {
-      T* const to = region + run.place;
-      for (std::int64_t i = 0; i < run.n; ++i) {
-        const auto index = static_cast<std::int64_t>(run.indices[i]);
-        T& element = to[(index + (run.size & (index >> 63U))) * run.stride];
-        element = static_cast<T>(combined<mode>(widened(element), widened(from[i])));
-      }
-      return;
-    }
-    for (std::int64_t i = 0; i < run.n; ++i) {
-      T& element = region[run.place_at(i)];
-      element = static_cast<T>(combined<mode>(widened(element), widened(from[i * run.value_step])));
-    }
+  for_each_run(space, call.operands[2], call.site, [region, values](const auto& run) {
+    run.for_each([region, values](std::int64_t place, std::int64_t value) {
+      region[place] = static_cast<T>(combined<mode>(widened(region[place]), widened(values[value])));
+    });
   });
 }
 
@@ -289,14 +278,8 @@ void set_region(const KernelCall& call, const ScatterAttributes& attributes, Par
   copy(from, to, parallel);
 }
 
-}  // namespace
-
-static void scatter(const KernelCall& call, KernelContext& context) {
-  const auto attributes = call.attributes->as<ScatterAttributes>();
+void scatter_positions(const KernelCall& call, const ScatterAttributes& attributes, Parallel& parallel) {
   const Operand& out = call.out();
-  Parallel& parallel = context.parallel;
-  if (out.data != call.in(0).data) copy(call.in(0), out, parallel);
-  if (call.inputs == 2 && attributes.mode == ScatterMode::set) return set_region(call, attributes, parallel);
   const IndexSpace space = scatter_space(call);
   if (attributes.mode != ScatterMode::set) {
     return visit_dtype(out.dtype, [&]<class T>(T) { scatter_values<T>(space, call, attributes, parallel); });
@@ -307,6 +290,17 @@ static void scatter(const KernelCall& call, KernelContext& context) {
     case 4: return set_values<std::uint32_t>(space, call, attributes, parallel);
     default: return set_values<std::uint64_t>(space, call, attributes, parallel);
   }
+}
+
+}  // namespace
+
+static void scatter(const KernelCall& call, KernelContext& context) {
+  const auto attributes = call.attributes->as<ScatterAttributes>();
+  const Operand& out = call.out();
+  Parallel& parallel = context.parallel;
+  if (out.data != call.in(0).data) copy(call.in(0), out, parallel);
+  if (call.inputs == 2 && attributes.mode == ScatterMode::set) return set_region(call, attributes, parallel);
+  with_near(call, 1, parallel, [&](const KernelCall& own) { scatter_positions(own, attributes, parallel); });
 }
 
 [[maybe_unused]] static const bool is_registered =

@@ -69,7 +69,7 @@ void sort_values(const Operand& x, const Operand& out, const Lines& lines, const
       over_line(inside, n, [&](std::int64_t i, std::int64_t last) {
         for (; i < last; ++i) items.first()[i] = {order.key(from[i])};
       });
-      const Item* const sorted = sort_items(items.first(), items.second(), n, 8 * sizeof(U), inside);
+      const Item* const sorted = sort_items(items.first(), items.second(), n, inside);
       over_line(inside, n, [&](std::int64_t i, std::int64_t last) {
         for (; i < last; ++i) to[i] = order.bits(static_cast<U>(sorted[i].key));
       });
@@ -82,7 +82,7 @@ Item* sort_line(const U* from, std::int64_t n, const SortOrder<U>& order, const 
   over_line(parallel, n, [&](std::int64_t i, std::int64_t last) {
     for (; i < last; ++i) items.first()[i] = Item::make(order.key(from[i]), i);
   });
-  return sort_items(items.first(), items.second(), n, 8 * sizeof(U), parallel);
+  return sort_items(items.first(), items.second(), n, parallel);
 }
 
 // Keys of 64 bits by the highest 32 of the bits that differ, then the few that agree in those by all. Null: they are not few.
@@ -97,7 +97,7 @@ PackedItem* sort_line_by_window(const std::uint64_t* from, std::int64_t n, const
   over_line(parallel, n, [&](std::int64_t i, std::int64_t last) {
     for (; i < last; ++i) items.first()[i] = PackedItem::make(order.key(from[i]) >> low & 0xffffffffU, i);
   });
-  PackedItem* const sorted = sort_items(items.first(), items.second(), n, 32, parallel);
+  PackedItem* const sorted = sort_items(items.first(), items.second(), n, parallel);
   if ((differing & ((std::uint64_t{1} << low) - 1)) == 0) return sorted;
   const auto agree = [sorted](std::int64_t i) { return sorted[i - 1].word >> 32U == sorted[i].word >> 32U; };
   const auto by_all = [&](const PackedItem& a, const PackedItem& b) {

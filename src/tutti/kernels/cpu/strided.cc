@@ -133,16 +133,15 @@ void Layout::gather(std::int64_t begin, std::int64_t n, void* to) const noexcept
                       [&]<class U>(U) { repeat_each(begin, n, axes_[rank_ - 1].size, static_cast<U*>(to), read); });
   }
   const std::int64_t stride = rank_ == 0 ? 0 : axes_[rank_ - 1].stride;
+  const Row row = copy_row(element_size_, stride);
   with_width(element_size_, [&]<class U>(U) {
     U* const target = static_cast<U*>(to);
-    for_each_run(begin, n, [target, stride](const std::byte* from, std::int64_t at, std::int64_t length) {
+    for_each_run(begin, n, [target, stride, row](const std::byte* from, std::int64_t at, std::int64_t length) {
       const U* source = reinterpret_cast<const U*>(from);
       U* out = target + at;
-      if (stride == 1 && length >= 16) {
-        std::memcpy(out, source, static_cast<std::size_t>(length) * sizeof(U));
-      } else if (stride == 0) {
-        const void* one = source;
-        copy_rows()[static_cast<std::size_t>(std::countr_zero(sizeof(U)))].plain(&one, 1, out, static_cast<std::size_t>(length));
+      if (row != nullptr && length >= few) {
+        const void* input = source;
+        row(&input, stride == 0 ? 1 : 0, out, static_cast<std::size_t>(length));
       } else {
         for (std::int64_t i = 0; i < length; ++i) out[i] = source[i * stride];
       }

@@ -1,3 +1,4 @@
+#include <bit>
 #include <limits>
 #include <vector>
 
@@ -5,6 +6,7 @@
 #include "tutti/exec/sorting_attributes.h"
 #include "tutti/kernels/cpu/line_ranges.h"
 #include "tutti/kernels/cpu/radix_sort.h"
+#include "tutti/kernels/cpu/reduction_rows.h"
 #include "tutti/kernels/cpu/registration.h"
 
 namespace tutti::kernels {
@@ -17,14 +19,18 @@ template <class Item>
 class Least {
  public:
   explicit Least(std::int64_t k, std::int64_t n) : k_(static_cast<std::size_t>(k)) {
-    items_.reserve(std::min(static_cast<std::size_t>(n), std::max<std::size_t>(2 * k_, 512)));
+    items_.reserve(std::min(static_cast<std::size_t>(n), std::max<std::size_t>(4 * k_, 64)));
   }
   void clear() {
     items_.clear();
     is_bounded_ = false;
   }
+  [[nodiscard]] bool is_bounded() const { return is_bounded_; }
+  // False: neither this nor anything behind it.
+  [[nodiscard]] bool takes(const Item& item) const { return !is_bounded_ || item < bound_; }
   void add(const Item& item) {
-    if (is_bounded_ && !(item < bound_)) return;
+    if (!takes(item)) return;
+    if (k_ <= few) return insert(item);
     if (items_.size() == items_.capacity()) {
       drop_the_rest();
       bound_ = *std::max_element(items_.begin(), items_.end());
@@ -41,15 +47,74 @@ class Least {
   [[nodiscard]] std::vector<Item>& items() { return items_; }
 
  private:
+  static constexpr std::size_t few = 16;
+
+  // Few are kept in order, so that every one of them lowers the bound for the next.
+  void insert(const Item& item) {
+    if (items_.size() < k_) items_.push_back(item);
+    std::size_t i = items_.size() - 1;
+    for (; i > 0 && item < items_[i - 1]; --i) items_[i] = items_[i - 1];
+    items_[i] = item;
+    is_bounded_ = items_.size() == k_;
+    bound_ = items_.back();
+  }
+
   std::size_t k_;
   std::vector<Item> items_;
   Item bound_{};
   bool is_bounded_ = false;
 };
 
+// The element that comes first among some of them, or a NaN if there is one.
+template <class U>
+using FirstOf = U (*)(const U* elements, std::size_t count);
+
+template <class T, class U>
+FirstOf<U> first_by(bool is_descending) {
+  const auto first_of = []<bool of_largest>(std::bool_constant<of_largest>) -> FirstOf<U> {
+    return [](const U* elements, std::size_t count) {
+      const ReductionRows<T>& rows = of_largest ? extremum_rows<T>().largest : extremum_rows<T>().smallest;
+      T first{};
+      rows.fold(reinterpret_cast<const T*>(elements), count, T{}, &first);
+      return std::bit_cast<U>(first);
+    };
+  };
+  return is_descending ? first_of(std::true_type{}) : first_of(std::false_type{});
+}
+
+// Null for half precision.
+template <class U>
+FirstOf<U> first_of(DType dtype, bool is_descending) {
+  if constexpr (sizeof(U) == 8) {
+    return dtype == DType::f64 ? first_by<double, U>(is_descending) : first_by<std::int64_t, U>(is_descending);
+  } else if constexpr (sizeof(U) == 4) {
+    return dtype == DType::f32 ? first_by<float, U>(is_descending) : first_by<std::int32_t, U>(is_descending);
+  } else if constexpr (sizeof(U) == 2) {
+    return dtype == DType::i16 ? first_by<std::int16_t, U>(is_descending) : nullptr;
+  } else {
+    return dtype == DType::i8 ? first_by<std::int8_t, U>(is_descending) : first_by<std::uint8_t, U>(is_descending);
+  }
+}
+
+template <class U>
+struct Ranking {
+  SortOrder<U> order;
+  FirstOf<U> first_of;
+};
+
+// Once there are k, most elements come too late: some at a time are passed over by the first of them.
 template <class U, class Item>
-void add_elements(Least<Item>& least, const U* from, std::int64_t begin, std::int64_t end, const SortOrder<U>& order) {
-  for (std::int64_t i = begin; i < end; ++i) least.add(Item::make(order.key(from[i]), i));
+void add_elements(Least<Item>& least, const U* from, std::int64_t begin, std::int64_t end, const Ranking<U>& ranking) {
+  constexpr std::int64_t at_once = 64;
+  const SortOrder<U> order = ranking.order;
+  for (std::int64_t i = begin; i < end; i += at_once) {
+    const std::int64_t last = std::min(i + at_once, end);
+    if (least.is_bounded() && ranking.first_of != nullptr) {
+      const U first = ranking.first_of(from + i, static_cast<std::size_t>(last - i));
+      if (order.are_equal(first, first) && !least.takes(Item::make(order.key(first), i))) continue;
+    }
+    for (std::int64_t k = i; k < last; ++k) least.add(Item::make(order.key(from[k]), k));
+  }
 }
 
 template <class U, class Item>
@@ -64,14 +129,14 @@ void write_line(Least<Item>& least, const U* from, U* values, std::int64_t* indi
 
 // One line on several cores: the best of every part, then the best of those.
 template <class U, class Item>
-void long_line(const U* from, U* values, std::int64_t* indices, std::int64_t n, std::int64_t k, const SortOrder<U>& order,
+void long_line(const U* from, U* values, std::int64_t* indices, std::int64_t n, std::int64_t k, const Ranking<U>& ranking,
                Parallel& parallel) {
   const auto parts = static_cast<std::int64_t>(parallel.width());
   std::vector<Least<Item>> found;
   for (std::int64_t i = 0; i < parts; ++i) found.emplace_back(k, n / parts + 1);
   parallel.for_each_chunk(static_cast<std::size_t>(parts), [&](std::size_t part) {
     const auto i = static_cast<std::int64_t>(part);
-    add_elements(found[part], from, n * i / parts, n * (i + 1) / parts, order);
+    add_elements(found[part], from, n * i / parts, n * (i + 1) / parts, ranking);
     found[part].drop_the_rest();
   });
   Least<Item> all(k, k * parts);
@@ -86,7 +151,7 @@ void find_best(const KernelCall& call, const SortAttributes& attributes, std::in
   const Operand& x = call.in(0);
   const std::int64_t n = x.axes[x.rank - 1U].size;
   const std::int64_t k = attributes.keep;
-  const SortOrder<U> order(x.dtype, attributes.is_descending, Zeros::equal);
+  const Ranking<U> ranking{{x.dtype, attributes.is_descending, Zeros::equal}, first_of<U>(x.dtype, attributes.is_descending)};
   U* const values = call.out(0).as<U>();
   auto* const indices = call.out(1).as<std::int64_t>();
   constexpr std::int64_t serial = 16384;
@@ -95,11 +160,11 @@ void find_best(const KernelCall& call, const SortAttributes& attributes, std::in
     for (std::int64_t line = begin; line < end; ++line) {
       const U* const from = x.as<U>() + line * n;
       if (inside.width() > 1 && n >= serial) {
-        long_line<U, Item>(from, values + line * k, indices + line * k, n, k, order, inside);
+        long_line<U, Item>(from, values + line * k, indices + line * k, n, k, ranking, inside);
         continue;
       }
       least.clear();
-      add_elements(least, from, 0, n, order);
+      add_elements(least, from, 0, n, ranking);
       write_line(least, from, values + line * k, indices + line * k);
     }
   });

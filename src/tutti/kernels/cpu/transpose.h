@@ -4,35 +4,33 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
+
+#include "tutti/kernels/cpu/rows.h"
 
 namespace tutti::kernels {
-
-inline constexpr std::int64_t line_bytes = 64;
 
 // to[r * width + c] = from[c * step + r] for a band of rows.
 template <class U>
 void transpose(const U* from, std::int64_t step, U* to, std::int64_t width, std::int64_t first_row, std::int64_t n_rows) {
   constexpr std::int64_t side = line_bytes / static_cast<std::int64_t>(sizeof(U));
-  std::array<std::array<U, side>, side> square;
+  const auto turned = copy_rows()[static_cast<std::size_t>(std::countr_zero(sizeof(U)))].turned;
+  std::array<const void*, side> lines;
   for (std::int64_t column = 0; column < width; column += side) {
     const std::int64_t columns = std::min(side, width - column);
     for (std::int64_t row = first_row; row < first_row + n_rows; row += side) {
       const std::int64_t rows = std::min(side, first_row + n_rows - row);
-      for (std::int64_t c = 0; c < columns; ++c) {
-        const U* in = from + (column + c) * step + row;
-        U* line = square[static_cast<std::size_t>(c)].data();
-        if (rows == side) {
-          std::memcpy(line, in, line_bytes);
-        } else {
-          std::copy_n(in, rows, line);
-        }
+      const U* in = from + column * step + row;
+      U* out = to + row * width + column;
+      if (rows == side && columns == side) {
+        for (std::int64_t c = 0; c < side; ++c) lines[static_cast<std::size_t>(c)] = in + c * step;
+        turned(lines.data(), out, width);
+        continue;
       }
       for (std::int64_t r = 0; r < rows; ++r) {
-        U* out = to + (row + r) * width + column;
-        for (std::int64_t c = 0; c < columns; ++c) out[c] = square[static_cast<std::size_t>(c)][static_cast<std::size_t>(r)];
+        for (std::int64_t c = 0; c < columns; ++c) out[r * width + c] = in[c * step + r];
       }
     }
   }

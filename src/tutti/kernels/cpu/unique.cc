@@ -21,7 +21,10 @@ struct Runs {
 
   explicit Runs(const Operand& sorted)
       : elements(sorted.as<U>()), n(sorted.axes[0].size), order(sorted.dtype, false, Zeros::equal) {}
-  [[nodiscard]] bool begins_at(std::int64_t i) const { return i == 0 || !order.are_equal(elements[i - 1], elements[i]); }
+  [[nodiscard]] bool begins_at(std::int64_t i) const {
+    if (i == 0) return true;
+    return order.is_float ? !order.are_equal(elements[i - 1], elements[i]) : elements[i - 1] != elements[i];
+  }
 };
 
 template <class Body>
@@ -43,8 +46,8 @@ template <class U>
 std::int64_t count_runs(const Runs<U>& runs, Parallel& parallel, std::vector<std::int64_t>& counts) {
   counts.assign(static_cast<std::size_t>((runs.n + range_elements - 1) / range_elements), 0);
   for_each_part(parallel, runs.n, [&](std::size_t part, std::int64_t begin, std::int64_t end) {
-    std::int64_t found = 0;
-    for (std::int64_t i = begin; i < end; ++i) found += runs.begins_at(i) ? 1 : 0;
+    std::int64_t found = begin == 0 ? 1 : 0;
+    for (std::int64_t i = std::max<std::int64_t>(begin, 1); i < end; ++i) found += runs.begins_at(i) ? 1 : 0;
     counts[part] = found;
   });
   std::int64_t total = 0;
@@ -69,12 +72,13 @@ void find_unique(const KernelCall& call, const UniqueAttributes& wanted, Paralle
     before += here;
   }
   for_each_part(parallel, runs.n, [&](std::size_t part, std::int64_t begin, std::int64_t end) {
+    const Runs<U> those = runs;  // which nothing that is written can change
     std::int64_t run = firsts[part] - 1;
     for (std::int64_t i = begin; i < end; ++i) {
-      if (runs.begins_at(i)) {
+      if (those.begins_at(i)) {
         ++run;
         if (run < wanted.size) {
-          values[run] = runs.elements[i];
+          values[run] = those.elements[i];
           if (wanted.wants_indices) indices[run] = order[i];
           if (wanted.wants_counts) counts[run] = i;  // where it begins, for now
         }

@@ -1,0 +1,61 @@
+// Operands that a kernel walks in row order, brought into that order where their elements lie far apart.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "tutti/kernels/cpu/kernels.h"
+#include "tutti/kernels/cpu/strided.h"
+
+namespace tutti::kernels {
+
+// Whether elements that follow each other in row order do so in memory, or are one and the same.
+inline bool is_close(const Layout& layout) {
+  return layout.rank() == 0 || copy_row(layout.element_size(), layout.axis(layout.rank() - 1).stride) != nullptr;
+}
+
+// Walking elements that lie far apart one by one costs a line of the cache each; copy() takes whole lines.
+class RowOrder {
+ public:
+  static constexpr std::int64_t worth_a_copy = 4096;  // elements
+
+  // `least`: the number of elements from which on they are copied.
+  RowOrder(const Operand& operand, Parallel& parallel, std::int64_t least = worth_a_copy) : operand_(operand) {
+    const Layout layout(operand);
+    if (layout.count() < least || is_close(layout)) return;
+    // What is there several times is copied once.
+    Operand once = operand;
+    std::int64_t stride = 1;
+    for (std::size_t i = once.rank; i-- > 0;) {
+      if (once.axes[i].stride == 0) once.axes[i].size = 1;
+      operand_.axes[i].stride = once.axes[i].stride == 0 ? 0 : stride;
+      stride *= once.axes[i].size;
+    }
+    memory_ = std::make_unique_for_overwrite<std::byte[]>(static_cast<std::size_t>(stride) * layout.element_size());
+    operand_.data = memory_.get();
+    Operand dense = operand_;
+    for (std::size_t i = 0; i < once.rank; ++i) dense.axes[i].size = once.axes[i].size;
+    copy(once, dense, parallel);
+  }
+
+  [[nodiscard]] const Operand& operand() const { return operand_; }
+  [[nodiscard]] bool is_copy() const { return memory_ != nullptr; }
+
+ private:
+  Operand operand_;
+  std::unique_ptr<std::byte[]> memory_;
+};
+
+// Calls body with the call, whose input i is in row order now.
+template <class Body>
+void with_near(const KernelCall& call, std::size_t i, Parallel& parallel, const Body& body) {
+  const RowOrder near(call.in(i), parallel);
+  if (!near.is_copy()) return body(call);
+  std::vector<Operand> operands(call.operands, call.operands + call.inputs + call.outputs);
+  operands[i] = near.operand();
+  KernelCall own = call;
+  own.operands = operands.data();
+  body(own);
+}
+
+}  // namespace tutti::kernels
