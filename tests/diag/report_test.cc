@@ -1,8 +1,13 @@
 // The report says what the ledger and the journal know, as text, as JSON and as one page.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
@@ -41,7 +46,7 @@ Json json_of(const SyncReport& report) { return Json::parse(report.to_json()); }
 
 Json site_in(const Json& report, Site site) {
   for (const Json& each : report.at("sites")) {
-    if (each.at("site") == site.to_string()) return each;
+    if (each.at("demand") && each.at("site") == site.to_string()) return each;  // memory may be mapped there too
   }
   ADD_FAILURE() << "no site " << site.to_string();
   return {};
@@ -64,6 +69,7 @@ TEST(SyncReport, OfAProgramThatNeverWaitedSaysSo) {
 TEST(SyncReport, TextGivesEachSiteItsReasonClassFiguresEvidenceAndFixIn80Columns) {
   simulate_gpus(1);
   const DeviceScope on("GPU:0");
+  (void)item<bool>(sum(ones({3})) > 2);  // memory is mapped here
   const Site decided;
   for (int i = 0; i < 3; ++i) (void)item<bool>(sum(ones({3})) > 2, decided);
   const SyncReport report = sync_report();
@@ -278,6 +284,23 @@ TEST(SyncReport, PageHoldsTheJsonWhateverANameSays) {
   const std::string open = "<script type=\"application/json\" id=\"report\">";
   const std::size_t begin = page.find(open) + open.size();
   EXPECT_EQ(Json::parse(page.substr(begin, page.find("</script>", begin) - begin)), json_of(report));
+}
+
+TEST(SyncReportAtExit, IsWrittenByTheProcessThatAskedForItAndNotByItsForks) {
+  const std::filesystem::path path =
+      std::filesystem::temp_directory_path() / ("tutti_sync_" + std::to_string(::getpid()) + ".json");
+  EXPECT_EXIT(
+      {
+        sync_report_at_exit(SyncReportForm::json, path.string());
+        const pid_t child = ::fork();
+        if (child == 0) std::exit(0);
+        ::waitpid(child, nullptr, 0);
+        std::exit(std::filesystem::exists(path) ? 1 : 4);
+      },
+      testing::ExitedWithCode(4), "the sync report is in");
+  std::ifstream in(path);
+  EXPECT_EQ(Json::parse(in).at("demand").at("calls"), 0);
+  std::filesystem::remove(path);
 }
 
 }  // namespace tutti

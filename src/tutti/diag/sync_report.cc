@@ -1,8 +1,7 @@
 #include "tutti/diag/sync_report.h"
 
-#include <errno.h>
-
 #include <algorithm>
+#include <cerrno>
 #include <ostream>
 #include <string_view>
 #include <tuple>
