@@ -134,7 +134,8 @@ function makeTimeline(timeline, onPick) {
     }
     const isMany = inView.length > mostLines;
     let count = 0;
-    const chosen = (all.bySite.get(state.site) || []).filter((wait) => wait.begin <= state.to &&
+    const ofSite = state.site < 0 ? [] : all.bySite.get(state.site);
+    const chosen = ofSite.filter((wait) => wait.begin <= state.to &&
       all.lanes[wait.lane].end[wait.bar] >= state.from && all.lanes[wait.lane].toLane[wait.bar] >= 0);
     const every = Math.ceil(chosen.length / mostLines);
     if (!isMany && state.site < 0) {
