@@ -69,8 +69,9 @@ class Command(Run):
 
     def test_sync_error_and_warn_are_the_programs_modes(self):
         done = self.run_program("--sync", "error")
-        self.assertNotEqual(done.returncode, 0)
+        self.assertEqual((done.returncode, done.stdout), (9, ""))
         self.assertIn("which TUTTI_SYNC=error forbids", done.stderr)
+        self.assertIn("refused 1 time, never let through", done.stderr)
         done = self.run_program("--sync", "warn")
         self.assertEqual(done.returncode, 0)
         self.assertIn("a value read of what Sum made blocks the host at", done.stderr)

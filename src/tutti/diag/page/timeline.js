@@ -217,10 +217,10 @@ function makeTimeline(timeline, onPick) {
   }
 
   function show(from, to) {
-    const span = Math.min(all.length, Math.max(shortest, to - from));
-    const start = Math.min(Math.max((from + to - span) / 2, 0), all.length - span);
-    state.from = start;
-    state.to = start + span;
+    let span = Math.max(shortest, to - from);
+    if (span > all.length * (1 - 1e-9)) span = all.length;  // all of it is exactly all, whatever the rounding
+    state.from = Math.min(Math.max((from + to - span) / 2, 0), all.length - span);
+    state.to = state.from + span;
     redraw();
   }
   function zoom(factor, around = (state.from + state.to) / 2) {
