@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "tools/devices.h"
-#include "tools/paragraph.h"
-#include "tools/sync_table.h"
+#include "tutti/base/human_time.h"
+#include "tutti/base/paragraph.h"
 #include "tutti/base/text.h"
 #include "tutti/journal/chrome_trace.h"
 #include "tutti/tutti.h"
@@ -162,16 +162,15 @@ void time_loops(unsigned steps) {
   reset_sync_totals();
   const Timed ahead = time_of(run_ahead, start, steps);
   const Timed waiting = time_of(sync_every_step, start, steps);
-  const std::vector<SyncTotals> ledger = sync_totals();
+  const SyncReport report = sync_report();
   if (read<float>(ahead.result) != read<float>(waiting.result)) throw InvalidState("the two loops gave different values", {});
 
   std::cout << steps << " steps of x = x * 0.5 + 1 on GPU:0, 32 x 32 floats, the same result twice:\n";
   print_time("one sync at the end", ahead.taken, steps);
   print_time("a sync in every step", waiting.taken, steps);
   std::cout << "ratio" << std::fixed << std::setprecision(1) << std::setw(26)
-            << static_cast<double>(waiting.taken) / static_cast<double>(ahead.taken)
-            << "\nEvery time the host waited, by the ledger:\n"
-            << sync_table(ledger);
+            << static_cast<double>(waiting.taken) / static_cast<double>(ahead.taken) << "\n\n"
+            << report;
 }
 
 void write_timeline(const std::string& path) {

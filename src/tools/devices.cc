@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "tools/paragraph.h"
+#include "tutti/base/paragraph.h"
 #include "tutti/base/text.h"
 #include "tutti/tutti.h"
 

@@ -9,6 +9,7 @@
 #include "tools/demo.h"
 #include "tools/devices.h"
 #include "tools/ops.h"
+#include "tools/run.h"
 #include "tools/suggestion.h"
 #include "tutti/base/text.h"
 #include "tutti/base/version.h"
@@ -68,17 +69,45 @@ int main(int argc, char** argv) {
   ops->add_option("NAME", function, "A function (add) or an op (AddV2)");
   ops->add_flag("--json", as_json, "As JSON, for programs");
 
-  const std::vector<std::string> words(argv + 1, argv + argc);
-  const std::vector<std::string> commands{"devices", "demo", "ops"};
+  tutti::tools::RunOptions running;
+  CLI::App* run = app.add_subcommand("run", "Run a program and report its syncs when it exits");
+  run->add_option("--sync-report", running.form, "text, json or html")
+      ->type_name("FORM")
+      ->check(CLI::IsMember({"text", "json", "html"}).description(""))
+      ->capture_default_str();
+  run->add_option("--output", running.output, "A file for the report")->type_name("FILE");
+  run->add_option("--sync", running.sync, "What a demand sync does: warn or error")
+      ->type_name("MODE")
+      ->check(CLI::IsMember({"warn", "error"}).description(""));
+  run->add_option("PROGRAM", running.command, "The program, then what it is given")->type_name("");
+  run->footer(tutti::tools::run_example);
+
+  std::vector<std::string> words(argv + 1, argv + argc);
+  const std::vector<std::string> commands{"devices", "demo", "ops", "run"};
+  // What follows "--" is the program's own.
+  std::vector<std::string> own;
+  if (!words.empty() && words[0] == "run") {
+    const auto mark = std::find(words.begin(), words.end(), "--");
+    if (mark != words.end()) own.assign(mark + 1, words.end());
+    words.erase(mark, words.end());
+  }
   try {
     if (!words.empty() && !words[0].starts_with("-") && std::find(commands.begin(), commands.end(), words[0]) == commands.end()) {
       return refuse("unknown command '" + tutti::printable(words[0]) + "'", tutti::tools::nearest(words[0], commands),
                     "tutti --help");
     }
-    app.parse(argc, argv);
+    app.parse(static_cast<int>(words.size()) + 1, argv);
     if (ops->parsed() && !tutti::tools::print_ops(function, as_json)) {
       return refuse("no function or op is named '" + tutti::printable(function) + "'",
                     tutti::tools::nearest(function, tutti::tools::function_names()), "tutti ops");
+    }
+    if (run->parsed()) {
+      running.command.insert(running.command.end(), own.begin(), own.end());
+      if (running.command.empty()) {
+        std::cerr << "tutti: error: no program to run was given\n" << run->help("tutti");
+        return misused;
+      }
+      return tutti::tools::run_program(running);
     }
     if (words.empty()) std::cout << app.help();
     std::cout.flush();

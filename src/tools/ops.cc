@@ -6,7 +6,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "tools/paragraph.h"
+#include "tutti/base/paragraph.h"
 #include "tutti/base/text.h"
 #include "tutti/ops/catalogue.h"
 #include "tutti/tensor/dtype.h"

@@ -10,7 +10,7 @@ namespace {
 
 SyncVerdict verdict_at(Site site) {
   for (const SyncTotals& each : sync_totals()) {
-    if (each.site == site) return classify(each);
+    if (is_demand(each.reason) && each.site == site) return classify(each);  // memory may be mapped there too
   }
   ADD_FAILURE() << "no sync at " << site.to_string();
   return {};

@@ -25,11 +25,11 @@ def tutti(*words, cwd=None, **settings):
 
 class Usage(unittest.TestCase):
     def test_help_names_every_command_within_80_columns(self):
-        for words in (["--help"], ["devices", "--help"], ["demo", "--help"], ["ops", "--help"], []):
+        for words in (["--help"], ["devices", "--help"], ["demo", "--help"], ["ops", "--help"], ["run", "--help"], []):
             done = tutti(*words)
             self.assertEqual(done.returncode, 0, done.stderr)
             self.assertLessEqual(max(map(len, done.stdout.splitlines())), 80, done.stdout)
-        for name in ("devices", "demo", "ops", "--version"):
+        for name in ("devices", "demo", "ops", "run", "--version"):
             self.assertIn(name, tutti("--help").stdout)
         for name in ("--trace", "--gpus", "--steps"):
             self.assertIn(name, tutti("demo", "--help").stdout)
@@ -166,7 +166,7 @@ class Demo(unittest.TestCase):
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         lines = done.stdout.splitlines()
         self.assertLessEqual(max(map(len, lines)), 80, done.stdout)
-        self.assertLessEqual(len(lines), 75, done.stdout)
+        self.assertLessEqual(len(lines), 85, done.stdout)
         for text in (
             "Executing op MatMul in device /job:localhost/replica:0/task:0/device:GPU:0\ntutti.Tensor(\n[[22. 28.]\n [49. 64.]]",
             "Copying 24 bytes from /device:CPU:0 to /device:GPU:0 (input #0 of MatMul)",
@@ -180,7 +180,7 @@ class Demo(unittest.TestCase):
         ):
             self.assertIn(text, done.stdout)
         # The ledger: one row for the loop that waits every time, one for the sync at the end of the other.
-        calls = sorted(int(row) for row in re.findall(r"tensor sync +(\d+) +\d+ ", done.stdout))
+        calls = sorted(int(row) for row in re.findall(r"tensor sync +\w[\w ]* (\d+) +\d+ ", done.stdout))
         self.assertEqual(calls, [1, 100])
 
         # It says what it ran on.

@@ -1,6 +1,6 @@
-#include "tools/paragraph.h"
+#include "tutti/base/paragraph.h"
 
-namespace tutti::tools {
+namespace tutti {
 
 namespace {
 
@@ -36,4 +36,4 @@ std::string without_process(std::string text) {
   return text;
 }
 
-}  // namespace tutti::tools
+}  // namespace tutti

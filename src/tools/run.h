@@ -1,0 +1,25 @@
+// `tutti run`: any program linked with tutti, unchanged, with a report of its syncs when it exits.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace tutti::tools {
+
+struct RunOptions {
+  std::string form = "text";
+  std::string output;  // empty: where that form usually goes
+  std::string sync;    // empty: as the environment says
+  std::vector<std::string> command;
+};
+
+inline constexpr const char* run_example =
+    "text goes to stderr, json to tutti-sync.json, html to tutti-sync.html in this\n"
+    "folder. The exit status is the program's; 127 if there is no such program.\n\n"
+    "Example:\n"
+    "  tutti run --sync-report html --output sync.html -- ./train --epochs 3";
+
+// The program takes the place of this process. Comes back only where it could not be started, with the exit status to give.
+int run_program(const RunOptions& options);
+
+}  // namespace tutti::tools

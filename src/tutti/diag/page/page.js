@@ -1,0 +1,87 @@
+// Puts the parts together.
+const report = JSON.parse(document.getElementById("report").textContent);
+const root = document.documentElement;
+document.getElementById("program").textContent = report.program;
+document.title = "Sync report " + report.program;
+showTotals(report);
+
+let timeline = null;
+const sites = makeSites(report, (index) => {
+  sites.mark(index);
+  if (timeline === null) return;
+  timeline.choose(index);
+  document.getElementById("timeline").scrollIntoView({block: "nearest"});
+});
+
+// What is known of a bar.
+function showDetails(lane, bar, all) {
+  const box = document.getElementById("details");
+  box.textContent = "";
+  if (lane === null || bar < 0) {
+    sites.mark(-1);
+    timeline.leave(-1);
+    return;
+  }
+  const {names, places} = report.timeline;
+  const what = names[lane.raw.what[bar]], isWait = what === "demand" || what === "flow";
+  const list = element("dl");
+  const add = (name, value) => list.append(element("dt", {}, name), element("dd", {}, value));
+  const words = {run: "Ran", enqueue: "Enqueued", demand: "Sync", flow: "Flow", scope: "Scope"};
+  add(words[what], names[lane.raw.name[bar]]);
+  if (isWait && names[lane.raw.detail[bar]]) add("Value of", names[lane.raw.detail[bar]]);
+  add("At", element("span", {class: "place"}, places[lane.raw.place[bar]]));
+  add("On", lane.name);
+  add("Time", humanTime(lane.end[bar] - lane.begin[bar]) + ", from " + humanTime(lane.begin[bar]) + " on");
+  if (lane.toLane[bar] >= 0) {
+    const other = all.lanes[lane.toLane[bar]], work = lane.toBar[bar];
+    const after = lane.end[bar] - other.end[work];
+    add("Waited for", names[other.raw.name[work]] + " on " + other.name + ", which took " +
+      humanTime(other.end[work] - other.begin[work]) + " and ended " + humanTime(Math.abs(after)) +
+      (after < 0 ? " after the wait" : " before the wait did"));
+  } else if (isWait) {
+    add("Waited for", lane.end[bar] - lane.begin[bar] < 1000 ? "nothing: it was done" : "no work that was recorded");
+  }
+  const site = lane.raw.site[bar];
+  if (site >= 0) {
+    const {class: kind, evidence, fix} = report.sites[site];
+    add("Class", kind + ": " + evidence);
+    if (fix) add("Fix", fix);
+    sites.mark(site);
+    timeline.leave(site);
+  }
+  box.append(list);
+}
+
+function setTheme(theme) {
+  root.dataset.theme = theme;
+  document.getElementById("theme").textContent = theme === "dark" ? "Light" : "Dark";
+  if (timeline !== null) timeline.readColours();
+}
+const prefersDark = matchMedia("(prefers-color-scheme: dark)");
+let isChosen = false;
+prefersDark.addEventListener("change", () => { if (!isChosen) setTheme(prefersDark.matches ? "dark" : "light"); });
+document.getElementById("theme").addEventListener("click", () => {
+  isChosen = true;
+  setTheme(root.dataset.theme === "dark" ? "light" : "dark");
+});
+setTheme(prefersDark.matches ? "dark" : "light");
+
+if (report.timeline === null) {
+  document.getElementById("no-timeline").hidden = false;
+} else {
+  const legend = document.getElementById("legend");
+  const about = {run: "work", enqueue: "enqueue", demand: "demand sync", flow: "flow", scope: "named scope"};
+  for (const [kind, text] of Object.entries(about)) {
+    const mark = element("i");
+    mark.style.background = "var(--" + kind + ")";
+    legend.append(element("span", {}, mark, text));
+  }
+  document.getElementById("timeline").hidden = false;
+  timeline = makeTimeline(report.timeline, showDetails);
+  const {dropped} = report.timeline;
+  if (dropped > 0) {
+    document.getElementById("timeline").append(
+      element("p", {class: "about"}, humanCount(dropped) + " events did not fit into the journal and are not drawn."));
+  }
+}
+root.dataset.ready = "true";
