@@ -24,6 +24,11 @@ class Brought {
     if (count_ < few_.size()) return &(few_[count_++] = std::move(tensor)).impl();
     return &more_.emplace_back(std::make_unique<Tensor>(std::move(tensor)))->impl();
   }
+  [[nodiscard]] bool holds(const TensorImpl* tensor) const {
+    const auto is_it = [&](const Tensor& each) { return &each.impl() == tensor; };
+    return std::any_of(few_.begin(), few_.begin() + count_, is_it) ||
+           std::any_of(more_.begin(), more_.end(), [&](const auto& each) { return is_it(*each); });
+  }
 
  private:
   std::array<Tensor, 2> few_;
@@ -161,7 +166,7 @@ void execute(OpCall& call) {
   for (const OpInput& input : call.inputs()) {
     const std::size_t at = number++;
     if (input.tensor != nullptr) {
-      launch.input(*input.tensor, call.op.access_of(at), like);
+      launch.input(*input.tensor, call.op.access_of(at), like, brought.holds(input.tensor));
     } else {
       launch.scalar(input.scalar_dtype, input.scalar, like);
     }

@@ -7,6 +7,7 @@
 
 #include "tutti/exec/memory_order.h"
 #include "tutti/exec/op_table.h"
+#include "tutti/hal/access_observer.h"
 #include "tutti/memory/buffer.h"
 #include "tutti/tensor/tensor.h"
 
@@ -18,9 +19,10 @@ class Launch {
       : op_(op), attributes_(attributes), on_(on), site_(site) {}
 
   // In this order: inputs, outputs, scratch. `like`: broadcast to that shape.
-  void input(const TensorImpl& tensor, Access access, const Shape* like);
+  // `is_own`: memory the runtime itself put between the program and the kernel, ordered also where the program orders its own.
+  void input(const TensorImpl& tensor, Access access, const Shape* like, bool is_own = false);
   void scalar(DType dtype, const std::array<std::byte, 8>& value, const Shape* like);
-  void output(const TensorImpl& tensor);
+  void output(const TensorImpl& tensor, bool is_own = false);
   void scratch(Buffer& buffer);
   // Of an element-wise op, all of whose operands have the same axes: hands them to the kernel outermost first.
   void take_axes_in(const MemoryOrder& order);
@@ -35,11 +37,15 @@ class Launch {
   struct Use {
     Buffer* buffer;
     bool is_write;
+    bool is_own;
   };
 
   Operand& next();
-  void add(const TensorImpl& tensor, const Shape* like, bool is_write);
-  void note(Buffer& buffer, bool is_write);
+  void add(const TensorImpl& tensor, const Shape* like, bool is_write, bool is_own);
+  void note(Buffer& buffer, bool is_write, bool is_own);
+  [[nodiscard]] std::vector<MemoryUse> memory_uses() const;
+  // Before the work is submitted. True: the observer has more to say when the order lock is released.
+  bool tell(AccessObserver& observer, DeviceStream& stream, const Points& after) const;
   [[nodiscard]] KernelCall call() const noexcept;
   [[nodiscard]] Kernel kernel() const noexcept;
 
