@@ -158,8 +158,8 @@ void RaceDetector::speak() {
   const std::vector<Race> mine = std::exchange(unspoken, {});
   const std::uint64_t forgotten = figures().forgotten;
   for (const Race& race : mine) {
-    log(LogLevel::warning, text("tutti: ", to_string(race),
-                                forgotten == 0 ? "" : text("\n  ", forgotten, " older accesses were forgotten to bound memory")));
+    log(LogLevel::warning,
+        text(to_string(race), forgotten == 0 ? "" : text("\n  ", forgotten, " older accesses were forgotten to bound memory")));
   }
 }
 
@@ -209,7 +209,7 @@ namespace {
     set_race_detection(*word == "report" ? RaceDetection::report : RaceDetection::error);
     return true;
   }
-  log(LogLevel::warning, text("tutti: TUTTI_RACES=", printable(*word), " is ignored: it takes off, report or error"));
+  log(LogLevel::warning, text("TUTTI_RACES=", printable(*word), " is ignored: it takes off, report or error"));
   return false;
 }();
 

@@ -115,16 +115,16 @@ Kernel Launch::kernel() const noexcept {
   return op_.kernels[static_cast<std::size_t>(on_.device().backend())].load(std::memory_order_acquire);
 }
 
-std::vector<MemoryUse> Launch::memory_uses() const {
-  std::vector<MemoryUse> out;
-  out.reserve(count_);
+Launch::MemoryUses Launch::memory_uses() const {
+  MemoryUses out;
   const Operand* operands = many_.empty() ? few_.data() : many_.data();
   std::size_t next = 0;
   for (std::size_t i = 0; i < count_; ++i) {
     if (operands[i].is_immediate) continue;
     const Use& use = uses_[next++];
-    out.push_back(footprint(operands[i], *use.buffer, use.is_write));
-    out.back().is_ordered = use.is_own || !detail::thread_settings.manual_order;
+    MemoryUse made = footprint(operands[i], *use.buffer, use.is_write);
+    made.is_ordered = use.is_own || !detail::thread_settings.manual_order;
+    out.push_back(made);
   }
   return out;
 }
@@ -132,9 +132,12 @@ std::vector<MemoryUse> Launch::memory_uses() const {
 void Launch::run_in_caller() {
   if (AccessObserver* observer = access_observer()) [[unlikely]] {
     const TimelinePoint last = current_stream(on_).last();
-    const std::vector<MemoryUse> uses = memory_uses();
-    observer->before_run(
-        {.op = op_.name.c_str(), .site = site_, .device = &on_.device(), .point = {last.stream, last.value + 1}, .uses = uses});
+    const MemoryUses uses = memory_uses();
+    observer->before_run({.op = op_.name.c_str(),
+                          .site = site_,
+                          .device = &on_.device(),
+                          .point = {last.stream, last.value + 1},
+                          .uses = uses.view()});
   }
   const bool traced = journal::is_recording();
   const Nanoseconds begin = traced ? now() : 0;
@@ -150,13 +153,13 @@ void Launch::run_in_caller() {
 }
 
 bool Launch::tell(AccessObserver& observer, DeviceStream& stream, const Points& after) const {
-  const std::vector<MemoryUse> uses = memory_uses();
+  const MemoryUses uses = memory_uses();
   try {
     return observer.before_submit({.op = op_.name.c_str(),
                                    .site = site_,
                                    .device = &stream.device(),
                                    .point = {stream.id(), stream.last().value + 1},
-                                   .uses = uses,
+                                   .uses = uses.view(),
                                    .after = after.view()});
   } catch (...) {
     // The stream counts the edges as made already, so they are made, though the work is not.

@@ -39,11 +39,12 @@ class Launch {
     bool is_write;
     bool is_own;
   };
+  using MemoryUses = InlineVector<MemoryUse, inline_operands>;
 
   Operand& next();
   void add(const TensorImpl& tensor, const Shape* like, bool is_write, bool is_own);
   void note(Buffer& buffer, bool is_write, bool is_own);
-  [[nodiscard]] std::vector<MemoryUse> memory_uses() const;
+  [[nodiscard]] MemoryUses memory_uses() const;
   // Before the work is submitted. True: the observer has more to say when the order lock is released.
   bool tell(AccessObserver& observer, DeviceStream& stream, const Points& after) const;
   [[nodiscard]] KernelCall call() const noexcept;

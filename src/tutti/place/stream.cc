@@ -166,7 +166,8 @@ void Stream::wait(const Stream& other, Site site) { wait(other.base().last(), si
 void Stream::wait(TimelinePoint point, Site site) {
   require_usable(site);
   // Done by luck or not: to whoever watches, the wait is a step of its own.
-  if (point.stream == id() || (tutti::is_done(point) && access_observer() == nullptr)) return;
+  const bool is_watched = access_observer() != nullptr && point.stream != StreamId::none;
+  if (point.stream == id() || (tutti::is_done(point) && !is_watched)) return;
   submit_mark(base(), "wait", {nullptr}, std::span(&point, 1), site);
 }
 
