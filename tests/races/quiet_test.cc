@@ -1,6 +1,7 @@
 // What orders two accesses is seen: programs that are right are not accused.
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <thread>
 
 #include "races/touch.h"
@@ -127,6 +128,32 @@ TEST(RaceDetector, FindsNothingWhereTheRuntimeOrders) {
   }
   EXPECT_EQ(read<float>(v.value()).at(0), 402.0F);
   EXPECT_EQ(race_figures().found, 0U);
+}
+
+TEST(RaceDetector, FindsNothingWhereThreadsShareTensorsAndTheRuntimeOrders) {
+  start();
+  const Pair pair;
+  const DeviceScope on("GPU:0");
+  Variable total(full({64}, 0.0F, DType::f32));
+  std::atomic<int> accused{0};
+  {
+    std::vector<std::jthread> threads;
+    for (int t = 0; t < 4; ++t) {
+      threads.emplace_back([&, t] {
+        const Stream mine(t % 2 == 0 ? "GPU:0" : "GPU:1");
+        const StreamScope in(mine);
+        const DeviceScope here(t % 2 == 0 ? "GPU:0" : "GPU:1");
+        try {
+          for (int i = 0; i < 300; ++i) total.assign_add(add(multiply(pair.x, 2.0F), -1.0F));
+        } catch (const RaceDetected& race) {
+          ADD_FAILURE() << race.what();
+          ++accused;
+        }
+      });
+    }
+  }
+  EXPECT_EQ(accused, 0);
+  EXPECT_EQ(read<float>(total.value()).at(5), 1200.0F);
 }
 
 TEST(RaceDetector, KnowsMemoryThePoolFoundUnused) {
