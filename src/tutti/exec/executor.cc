@@ -24,10 +24,10 @@ class Brought {
     if (count_ < few_.size()) return &(few_[count_++] = std::move(tensor)).impl();
     return &more_.emplace_back(std::make_unique<Tensor>(std::move(tensor)))->impl();
   }
-  [[nodiscard]] bool holds(const TensorImpl* tensor) const {
-    const auto is_it = [&](const Tensor& each) { return &each.impl() == tensor; };
-    return std::any_of(few_.begin(), few_.begin() + count_, is_it) ||
-           std::any_of(more_.begin(), more_.end(), [&](const auto& each) { return is_it(*each); });
+  // The program cannot order what it never sees.
+  void order_always(Launch& launch) const {
+    for (std::size_t i = 0; i < count_; ++i) launch.order_always(*few_[i].impl().buffer());
+    for (const auto& each : more_) launch.order_always(*each->impl().buffer());
   }
 
  private:
@@ -166,7 +166,7 @@ void execute(OpCall& call) {
   for (const OpInput& input : call.inputs()) {
     const std::size_t at = number++;
     if (input.tensor != nullptr) {
-      launch.input(*input.tensor, call.op.access_of(at), like, brought.holds(input.tensor));
+      launch.input(*input.tensor, call.op.access_of(at), like);
     } else {
       launch.scalar(input.scalar_dtype, input.scalar, like);
     }
@@ -175,6 +175,8 @@ void execute(OpCall& call) {
   if (scratch) launch.scratch(*scratch);
   if (!order.is_row_order) [[unlikely]]
     launch.take_axes_in(order);
+  if (detail::thread_settings.manual_order) [[unlikely]]
+    brought.order_always(launch);
   if (in_caller) {
     launch.run_in_caller();
   } else {

@@ -45,12 +45,7 @@ Operand& Launch::next() {
   return many_.emplace_back();
 }
 
-void Launch::note(Buffer& buffer, bool is_write, bool is_own) {
-  uses_.push_back({&buffer, is_write, is_own});
-  if (is_write) traffic_ += buffer.bytes();
-}
-
-void Launch::add(const TensorImpl& tensor, const Shape* like, bool is_write, bool is_own) {
+void Launch::add(const TensorImpl& tensor, const Shape* like, bool is_write) {
   Buffer& buffer = *tensor.buffer();
   Operand& operand = next();
   operand.data = tensor.kernel_address();
@@ -58,11 +53,15 @@ void Launch::add(const TensorImpl& tensor, const Shape* like, bool is_write, boo
   operand.dtype = tensor.dtype();
   operand.is_immediate = false;
   set_axes(operand, tensor.shape(), tensor.strides(), like);
-  note(buffer, is_write, is_own);
+  note(buffer, is_write);
 }
 
-void Launch::input(const TensorImpl& tensor, Access access, const Shape* like, bool is_own) {
-  add(tensor, like, access == Access::update, is_own);
+void Launch::order_always(const Buffer& buffer) noexcept {
+  for (Use& use : uses_) use.is_own = use.is_own || use.buffer == &buffer;
+}
+
+void Launch::input(const TensorImpl& tensor, Access access, const Shape* like) {
+  add(tensor, like, access == Access::update);
   ++inputs_;
 }
 
@@ -76,8 +75,8 @@ void Launch::scalar(DType dtype, const std::array<std::byte, 8>& value, const Sh
   ++inputs_;
 }
 
-void Launch::output(const TensorImpl& tensor, bool is_own) {
-  add(tensor, nullptr, true, is_own);
+void Launch::output(const TensorImpl& tensor) {
+  add(tensor, nullptr, true);
   ++outputs_;
 }
 
@@ -89,7 +88,7 @@ void Launch::scratch(Buffer& buffer) {
   operand.is_immediate = false;
   operand.rank = 1;
   operand.axes[0] = {static_cast<std::int64_t>(buffer.bytes()), 1};
-  note(buffer, true, false);
+  note(buffer, true);
 }
 
 void Launch::take_axes_in(const MemoryOrder& order) {
@@ -191,8 +190,9 @@ void Launch::submit(DeviceStream& stream) {
       continue;
     }
     Points after;
+    const bool is_manual = detail::thread_settings.manual_order;
     for (const Use& use : uses_) {
-      if (detail::thread_settings.manual_order && !use.is_own) [[unlikely]]
+      if (is_manual && !use.is_own) [[unlikely]]
         continue;
       use.is_write ? use.buffer->before_write(stream.id(), after) : use.buffer->before_read(stream.id(), after);
     }

@@ -19,11 +19,12 @@ class Launch {
       : op_(op), attributes_(attributes), on_(on), site_(site) {}
 
   // In this order: inputs, outputs, scratch. `like`: broadcast to that shape.
-  // `is_own`: memory the runtime itself put between the program and the kernel, ordered also where the program orders its own.
-  void input(const TensorImpl& tensor, Access access, const Shape* like, bool is_own = false);
+  void input(const TensorImpl& tensor, Access access, const Shape* like);
   void scalar(DType dtype, const std::array<std::byte, 8>& value, const Shape* like);
-  void output(const TensorImpl& tensor, bool is_own = false);
+  void output(const TensorImpl& tensor);
   void scratch(Buffer& buffer);
+  // Memory the runtime itself put between the program and the kernel: ordered also under ManualOrder.
+  void order_always(const Buffer& buffer) noexcept;
   // Of an element-wise op, all of whose operands have the same axes: hands them to the kernel outermost first.
   void take_axes_in(const MemoryOrder& order);
 
@@ -42,8 +43,11 @@ class Launch {
   using MemoryUses = InlineVector<MemoryUse, inline_operands>;
 
   Operand& next();
-  void add(const TensorImpl& tensor, const Shape* like, bool is_write, bool is_own);
-  void note(Buffer& buffer, bool is_write, bool is_own);
+  void add(const TensorImpl& tensor, const Shape* like, bool is_write);
+  void note(Buffer& buffer, bool is_write) {
+    uses_.push_back({&buffer, is_write, false});
+    if (is_write) traffic_ += buffer.bytes();
+  }
   [[nodiscard]] MemoryUses memory_uses() const;
   // Before the work is submitted. True: the observer has more to say when the order lock is released.
   bool tell(AccessObserver& observer, DeviceStream& stream, const Points& after) const;

@@ -50,9 +50,10 @@ void launch_copy(const Tensor& from, const Tensor& to, LogicalDevice& mover, boo
   static const OpRow& copy = find_op("_Copy");
   static const Attributes none{};
   Launch launch(copy, none, mover, site);
-  launch.input(from.impl(), Access::read, &to.shape(), staged == Staged::from);
+  launch.input(from.impl(), Access::read, &to.shape());
   if (is_part) launch.input(to.impl(), Access::read, nullptr);
-  launch.output(to.impl(), staged == Staged::to);
+  launch.output(to.impl());
+  if (staged != Staged::neither) launch.order_always(*(staged == Staged::from ? from : to).impl().buffer());
   if (in_caller) return launch.run_in_caller();
   DeviceStream& stream = current_stream(mover);
   launch.submit(stream);
