@@ -4,6 +4,7 @@
 #include "tutti/base/error.h"
 #include "tutti/base/log.h"
 #include "tutti/base/version.h"
+#include "tutti/diag/races.h"
 #include "tutti/diag/sync_report.h"
 #include "tutti/hal/door.h"
 #include "tutti/hal/fault.h"

@@ -2,6 +2,7 @@
 #include <vector>
 
 #include "tutti/exec/order.h"
+#include "tutti/hal/access_observer.h"
 #include "tutti/hal/door.h"
 #include "tutti/memory/host_memory.h"
 #include "tutti/place/runtime.h"
@@ -40,6 +41,13 @@ void release_later(ExternalBuffer* buffer) noexcept {
       Points after;
       buffer->unfinished_uses(after);
       derive_edges(stream, after, buffer->site());
+      if (AccessObserver* observer = access_observer()) [[unlikely]] {
+        observer->before_submit({.op = "give back host memory",
+                                 .site = buffer->site(),
+                                 .device = &stream.device(),
+                                 .point = {stream.id(), stream.last().value + 1},
+                                 .after = after.view()});
+      }
       stream.submit({.kind = &release_kind,
                      .name = "give back host memory",
                      .site = buffer->site(),

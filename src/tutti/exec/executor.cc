@@ -24,6 +24,11 @@ class Brought {
     if (count_ < few_.size()) return &(few_[count_++] = std::move(tensor)).impl();
     return &more_.emplace_back(std::make_unique<Tensor>(std::move(tensor)))->impl();
   }
+  // The program cannot order what it never sees.
+  void order_always(Launch& launch) const {
+    for (std::size_t i = 0; i < count_; ++i) launch.order_always(*few_[i].impl().buffer());
+    for (const auto& each : more_) launch.order_always(*each->impl().buffer());
+  }
 
  private:
   std::array<Tensor, 2> few_;
@@ -170,6 +175,8 @@ void execute(OpCall& call) {
   if (scratch) launch.scratch(*scratch);
   if (!order.is_row_order) [[unlikely]]
     launch.take_axes_in(order);
+  if (detail::thread_settings.manual_order) [[unlikely]]
+    brought.order_always(launch);
   if (in_caller) {
     launch.run_in_caller();
   } else {

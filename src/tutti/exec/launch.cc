@@ -1,5 +1,6 @@
 #include "tutti/exec/launch.h"
 
+#include "tutti/exec/footprint.h"
 #include "tutti/exec/order.h"
 #include "tutti/exec/payload.h"
 #include "tutti/hal/door.h"
@@ -25,6 +26,16 @@ void set_axes(Operand& operand, const Shape& shape, const Dims& strides, const S
   }
 }
 
+// Work that does nothing but carry its edges.
+constexpr WorkKind carrier_kind{
+    [](const void*, void*, bool) {},
+    [](void*, RunContext&) noexcept -> FailureRef { return nullptr; },
+    [](void*, const FailureRef&) noexcept {},
+    [](const void*, RunContext&) noexcept -> FailureRef { return nullptr; },
+    [](void*, RunContext&) noexcept -> FailureRef { return nullptr; },
+    [](void*, const FailureRef&) noexcept -> FailureRef { return nullptr; },
+};
+
 }  // namespace
 
 Operand& Launch::next() {
@@ -32,11 +43,6 @@ Operand& Launch::next() {
   if (many_.empty()) many_.assign(few_.begin(), few_.end());
   ++count_;
   return many_.emplace_back();
-}
-
-void Launch::note(Buffer& buffer, bool is_write) {
-  uses_.push_back({&buffer, is_write});
-  if (is_write) traffic_ += buffer.bytes();
 }
 
 void Launch::add(const TensorImpl& tensor, const Shape* like, bool is_write) {
@@ -48,6 +54,10 @@ void Launch::add(const TensorImpl& tensor, const Shape* like, bool is_write) {
   operand.is_immediate = false;
   set_axes(operand, tensor.shape(), tensor.strides(), like);
   note(buffer, is_write);
+}
+
+void Launch::order_always(const Buffer& buffer) noexcept {
+  for (Use& use : uses_) use.is_own = use.is_own || use.buffer == &buffer;
 }
 
 void Launch::input(const TensorImpl& tensor, Access access, const Shape* like) {
@@ -104,7 +114,30 @@ Kernel Launch::kernel() const noexcept {
   return op_.kernels[static_cast<std::size_t>(on_.device().backend())].load(std::memory_order_acquire);
 }
 
+Launch::MemoryUses Launch::memory_uses() const {
+  MemoryUses out;
+  const Operand* operands = many_.empty() ? few_.data() : many_.data();
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < count_; ++i) {
+    if (operands[i].is_immediate) continue;
+    const Use& use = uses_[next++];
+    MemoryUse made = footprint(operands[i], *use.buffer, use.is_write);
+    made.is_ordered = use.is_own || !detail::thread_settings.manual_order;
+    out.push_back(made);
+  }
+  return out;
+}
+
 void Launch::run_in_caller() {
+  if (AccessObserver* observer = access_observer()) [[unlikely]] {
+    const TimelinePoint last = current_stream(on_).last();
+    const MemoryUses uses = memory_uses();
+    observer->before_run({.op = op_.name.c_str(),
+                          .site = site_,
+                          .device = &on_.device(),
+                          .point = {last.stream, last.value + 1},
+                          .uses = uses.view()});
+  }
   const bool traced = journal::is_recording();
   const Nanoseconds begin = traced ? now() : 0;
   on_.device().idle().end();
@@ -118,6 +151,22 @@ void Launch::run_in_caller() {
     journal::record({.kind = journal::EventKind::run, .name = op_.name.c_str(), .site = site_, .begin = begin, .end = now()});
 }
 
+bool Launch::tell(AccessObserver& observer, DeviceStream& stream, const Points& after) const {
+  const MemoryUses uses = memory_uses();
+  try {
+    return observer.before_submit({.op = op_.name.c_str(),
+                                   .site = site_,
+                                   .device = &stream.device(),
+                                   .point = {stream.id(), stream.last().value + 1},
+                                   .uses = uses.view(),
+                                   .after = after.view()});
+  } catch (...) {
+    // The stream counts the edges as made already, so they are made, though the work is not.
+    if (!after.empty()) stream.submit({.kind = &carrier_kind, .name = "wait", .site = site_}, after.view());
+    throw;
+  }
+}
+
 void Launch::submit(DeviceStream& stream) {
   const KernelCall made = call();
   const CallSource source{made, count_, kernel()};
@@ -129,6 +178,8 @@ void Launch::submit(DeviceStream& stream) {
                   .is_copy = op_.is_copy};
   const bool traced = journal::is_recording();
   const Nanoseconds begin = traced ? now() : 0;
+  AccessObserver* const observer = access_observer();
+  bool has_more_to_say = false;
   TimelinePoint point;
   for (;;) {
     std::unique_lock lock(stream.order());
@@ -139,17 +190,23 @@ void Launch::submit(DeviceStream& stream) {
       continue;
     }
     Points after;
-    if (!detail::thread_settings.manual_order) [[likely]] {
-      for (const Use& use : uses_)
-        use.is_write ? use.buffer->before_write(stream.id(), after) : use.buffer->before_read(stream.id(), after);
-      derive_edges(stream, after, site_);
+    const bool is_manual = detail::thread_settings.manual_order;
+    for (const Use& use : uses_) {
+      if (is_manual && !use.is_own) [[unlikely]]
+        continue;
+      use.is_write ? use.buffer->before_write(stream.id(), after) : use.buffer->before_read(stream.id(), after);
     }
+    derive_edges(stream, after, site_);
+    if (observer != nullptr) [[unlikely]]
+      has_more_to_say = tell(*observer, stream, after);
     stream.device().idle().end();
     point = stream.submit(work, after.view());
     for (const Use& use : uses_) use.is_write ? use.buffer->note_write(point, op_.name.c_str()) : use.buffer->note_read(point);
     break;
   }
   stream.kick();
+  if (has_more_to_say) [[unlikely]]
+    observer->speak();
   if (traced) [[unlikely]] {
     journal::record({.kind = journal::EventKind::enqueue,
                      .name = op_.name.c_str(),

@@ -7,6 +7,7 @@
 
 #include "tutti/exec/memory_order.h"
 #include "tutti/exec/op_table.h"
+#include "tutti/hal/access_observer.h"
 #include "tutti/memory/buffer.h"
 #include "tutti/tensor/tensor.h"
 
@@ -22,6 +23,8 @@ class Launch {
   void scalar(DType dtype, const std::array<std::byte, 8>& value, const Shape* like);
   void output(const TensorImpl& tensor);
   void scratch(Buffer& buffer);
+  // Memory the runtime itself put between the program and the kernel: ordered also under ManualOrder.
+  void order_always(const Buffer& buffer) noexcept;
   // Of an element-wise op, all of whose operands have the same axes: hands them to the kernel outermost first.
   void take_axes_in(const MemoryOrder& order);
 
@@ -35,11 +38,19 @@ class Launch {
   struct Use {
     Buffer* buffer;
     bool is_write;
+    bool is_own;
   };
+  using MemoryUses = InlineVector<MemoryUse, inline_operands>;
 
   Operand& next();
   void add(const TensorImpl& tensor, const Shape* like, bool is_write);
-  void note(Buffer& buffer, bool is_write);
+  void note(Buffer& buffer, bool is_write) {
+    uses_.push_back({&buffer, is_write, false});
+    if (is_write) traffic_ += buffer.bytes();
+  }
+  [[nodiscard]] MemoryUses memory_uses() const;
+  // Before the work is submitted. True: the observer has more to say when the order lock is released.
+  bool tell(AccessObserver& observer, DeviceStream& stream, const Points& after) const;
   [[nodiscard]] KernelCall call() const noexcept;
   [[nodiscard]] Kernel kernel() const noexcept;
 

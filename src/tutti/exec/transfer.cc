@@ -41,14 +41,19 @@ bool can_run_in_caller(LogicalDevice& mover, const Tensor& from) {
 
 StreamId stream_for(LogicalDevice& mover, bool in_caller) { return in_caller ? StreamId::none : current_stream(mover).id(); }
 
+// Which end of a copy is memory the program never sees.
+enum class Staged : std::uint8_t { neither, from, to };
+
 // One copy, by the device that moves the bytes. `is_part`: an earlier part of the target that failed keeps it failed.
-void launch_copy(const Tensor& from, const Tensor& to, LogicalDevice& mover, bool in_caller, bool is_part, Site site) {
+void launch_copy(const Tensor& from, const Tensor& to, LogicalDevice& mover, bool in_caller, bool is_part, Site site,
+                 Staged staged = Staged::neither) {
   static const OpRow& copy = find_op("_Copy");
   static const Attributes none{};
   Launch launch(copy, none, mover, site);
   launch.input(from.impl(), Access::read, &to.shape());
   if (is_part) launch.input(to.impl(), Access::read, nullptr);
   launch.output(to.impl());
+  if (staged != Staged::neither) launch.order_always(*(staged == Staged::from ? from : to).impl().buffer());
   if (in_caller) return launch.run_in_caller();
   DeviceStream& stream = current_stream(mover);
   launch.submit(stream);
@@ -74,7 +79,7 @@ class StagedCopy {
       const Tensor dense =
           make_dense(there.memory().allocate(bytes, stream_for(there, false), site_), from.dtype(), from.shape());
       run(from, dense);
-      return launch_copy(dense, to, there, false, false, site_);
+      return launch_copy(dense, to, there, false, false, site_, Staged::from);
     }
     const Tensor source = flat(from);
     const Tensor target = flat(to);
@@ -98,13 +103,13 @@ class StagedCopy {
       bool in_caller = forced || can_run_in_caller(cpu_, from);
       const Tensor staged = next_chunk(bytes, from, in_caller);
       if (!forced) in_caller = in_caller && staged.impl().buffer()->is_idle();
-      launch_copy(from, staged, cpu_, in_caller, false, site_);
-      launch_copy(staged, to, device_, false, is_part, site_);
+      launch_copy(from, staged, cpu_, in_caller, false, site_, Staged::to);
+      launch_copy(staged, to, device_, false, is_part, site_, Staged::from);
       note_use(current_stream(device_).last());
     } else {
       const Tensor staged = next_chunk(bytes, from, false);
-      launch_copy(from, staged, device_, false, false, site_);
-      launch_copy(staged, to, cpu_, false, is_part, site_);
+      launch_copy(from, staged, device_, false, false, site_, Staged::to);
+      launch_copy(staged, to, cpu_, false, is_part, site_, Staged::from);
       note_use(current_stream(cpu_).last());
     }
   }

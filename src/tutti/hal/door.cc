@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "tutti/base/error.h"
+#include "tutti/hal/access_observer.h"
 #include "tutti/hal/device_stream.h"
 #include "tutti/hal/kernel_thread.h"
 #include "tutti/hal/site_account.h"
@@ -42,6 +43,11 @@ void admit(const SyncRequest& request, SiteAccount& account) {
   detail::count(request);
 }
 
+void tell_observer(std::span<const TimelinePoint> points) noexcept {
+  if (AccessObserver* observer = access_observer()) [[unlikely]]
+    observer->host_knows(points);
+}
+
 thread_local int depth = 0;
 
 struct InsideDoor {
@@ -66,6 +72,7 @@ WaitResult await_all(std::span<const TimelinePoint> points, const SyncRequest& r
   const auto pending = std::find_if_not(points.begin(), points.end(), [](const TimelinePoint& p) { return is_done(p); });
   if (pending == points.end()) {
     for (const TimelinePoint& point : points) note_sync(point, account);
+    tell_observer(points);
     if (journal::is_recording()) [[unlikely]]
       note_passage(request.reason, request.site, request.op, {}, now(), now());
     return WaitResult::done;
@@ -91,6 +98,7 @@ WaitResult await_all(std::span<const TimelinePoint> points, const SyncRequest& r
   account.add_wait(end - begin, !all_done);
   if (all_done) {
     for (const TimelinePoint& point : points) note_sync(point, account);
+    tell_observer(points);
     if (is_demand(request.reason)) {
       detail::begin_idle(account, points);
       detail::begin_idle(account, std::span(&request.made, 1));

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "tutti/hal/access_observer.h"
 #include "tutti/hal/device_stream.h"
 
 namespace tutti {
@@ -50,9 +51,13 @@ std::uint64_t Timeline::look() const noexcept {
 }
 
 bool ask_done(TimelinePoint point) noexcept {
-  if (is_done(point)) return true;
-  if (DeviceStream* owner = timeline(point.stream).stream()) owner->expect(point.value);
-  return is_done(point);
+  if (!is_done(point)) {
+    if (DeviceStream* owner = timeline(point.stream).stream()) owner->expect(point.value);
+    if (!is_done(point)) return false;
+  }
+  if (AccessObserver* observer = access_observer()) [[unlikely]]
+    observer->host_knows(std::span(&point, 1));
+  return true;
 }
 
 void Timeline::forget(void* argument) noexcept {

@@ -7,6 +7,7 @@
 #include "tutti/base/error.h"
 #include "tutti/base/short_lock.h"
 #include "tutti/base/text.h"
+#include "tutti/hal/access_observer.h"
 #include "tutti/hal/device.h"
 #include "tutti/hal/door.h"
 #include "tutti/hal/kernel_thread.h"
@@ -189,6 +190,8 @@ Ref<Buffer> DeviceMemory::allocate(std::size_t bytes, StreamId stream, Site site
   }
   if (journal::is_recording()) [[unlikely]]
     state.note(journal::EventKind::alloc, bytes, site);
+  if (AccessObserver* observer = access_observer()) [[unlikely]]
+    observer->handed_out(block->address(), block->capacity(), block->home() == StreamId::none && block->is_known_settled());
   return Ref<Buffer>(block);
 }
 

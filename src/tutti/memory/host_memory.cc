@@ -5,6 +5,7 @@
 
 #include "tutti/base/log.h"
 #include "tutti/base/text.h"
+#include "tutti/hal/access_observer.h"
 #include "tutti/hal/door.h"
 #include "tutti/hal/lifecycle.h"
 
@@ -49,6 +50,8 @@ void ExternalBuffer::release() noexcept {
 }
 
 void ExternalBuffer::finish() noexcept {
+  if (AccessObserver* observer = access_observer()) [[unlikely]]
+    observer->handed_out(address(), bytes(), true);  // to whom it belongs, all its uses done
   try {
     if (give_back_) give_back_();
   } catch (const std::exception& e) {

@@ -4,6 +4,7 @@
 
 #include "tutti/base/error.h"
 #include "tutti/base/text.h"
+#include "tutti/hal/access_observer.h"
 #include "tutti/place/placement.h"
 #include "tutti/place/runtime.h"
 #include "tutti/place/scope.h"
@@ -65,6 +66,8 @@ TimelinePoint submit_mark(DeviceStream& stream, const char* name, const MarkPayl
                                                  : std::vector<TimelinePoint>{},
                              next.value);
       }
+      if (AccessObserver* observer = access_observer()) [[unlikely]]
+        observer->before_submit({.op = name, .site = site, .device = &stream.device(), .point = next, .after = after});
       point = stream.submit({.kind = &mark_kind, .name = name, .site = site, .source = &payload}, after);
       break;
     }
@@ -162,7 +165,9 @@ void Stream::wait(const Event& event, Site site) { wait(event.point(), site); }
 void Stream::wait(const Stream& other, Site site) { wait(other.base().last(), site); }
 void Stream::wait(TimelinePoint point, Site site) {
   require_usable(site);
-  if (point.stream == id() || tutti::is_done(point)) return;
+  // Done by luck or not: to whoever watches, the wait is a step of its own.
+  const bool is_watched = access_observer() != nullptr && point.stream != StreamId::none;
+  if (point.stream == id() || (tutti::is_done(point) && !is_watched)) return;
   submit_mark(base(), "wait", {nullptr}, std::span(&point, 1), site);
 }
 
