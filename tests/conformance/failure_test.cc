@@ -43,6 +43,24 @@ class Failures : public OnBackend {
 };
 TUTTI_ON_EVERY_BACKEND(Failures);
 
+TEST_P(Failures, ThatAreIndependentAreAllReportedByOneSync) {
+  const Site first;
+  const Site second;
+  const Tensor x = spoiled(first);
+  Tensor y;
+  {
+    const Stream other(device(0));
+    const StreamScope use(other);
+    y = spoiled(second);
+    const std::string text = failure_of([] { sync_devices(); });
+    EXPECT_NE(text.find("1 more failure"), std::string::npos) << text;
+    EXPECT_NE(text.find(first.to_string()), std::string::npos) << text;
+    EXPECT_NE(text.find(second.to_string()), std::string::npos) << text;
+  }
+  sync_devices();
+  EXPECT_EQ(item<float>(ones({}) + 1), 2) << "the rest works on";
+}
+
 TEST_P(Failures, ReadingASpoiledValueThrowsWithOpDeviceAndLine) {
   const Site here;
   const Tensor x = spoiled(here);

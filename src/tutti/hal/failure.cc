@@ -18,7 +18,7 @@ std::mutex& cells_mutex() {
 
 }  // namespace
 
-std::string Failure::to_string() const { return text(reason, " (op ", op, " on ", device, ")"); }
+std::string Failure::to_string() const { return text(reason, " (op ", op, " on ", device, ")", also); }
 
 void Failure::raise() const {
   switch (kind) {

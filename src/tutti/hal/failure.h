@@ -18,7 +18,8 @@ struct Failure {
   std::string reason;  // "index 7 is out of range ..."
   std::string op;
   std::string device;
-  Site site;  // the call that made the failing op
+  Site site;              // the call that made the failing op
+  std::string also = {};  // other failures that were met with it, for the message
 
   // Throws the matching AsyncError, whose site is the origin's.
   [[noreturn]] void raise() const;

@@ -1,5 +1,6 @@
 #include "tutti/place/stream.h"
 
+#include <algorithm>
 #include <vector>
 
 #include "tutti/base/error.h"
@@ -78,14 +79,21 @@ TimelinePoint submit_mark(DeviceStream& stream, const char* name, const MarkPayl
   return point;
 }
 
-void raise_first_failure(std::span<DeviceStream* const> streams) {
-  FailureRef first;
+// Failures that no sync has reported yet: the first is thrown, and says what the others were.
+void raise_failures(std::span<DeviceStream* const> streams) {
+  constexpr std::size_t most_listed = 8;
+  std::vector<FailureRef> found;
   for (DeviceStream* stream : streams) {
-    for (FailureRef& failure : stream->take_failures()) {
-      if (!first) first = std::move(failure);
-    }
+    for (FailureRef& failure : stream->take_failures()) found.push_back(std::move(failure));
   }
-  if (first) first->raise();
+  if (found.empty()) return;
+  if (found.size() == 1) found.front()->raise();
+  Failure all = *found.front();
+  all.also = text("; ", found.size() - 1, found.size() == 2 ? " more failure:" : " more failures:");
+  for (std::size_t i = 1; i < std::min(found.size(), most_listed + 1); ++i)
+    all.also += text("\n  ", found[i]->to_string(), " [at ", found[i]->site.to_string(), "]");
+  if (found.size() > most_listed + 1) all.also += text("\n  ... and ", found.size() - most_listed - 1, " more");
+  all.raise();
 }
 
 std::vector<DeviceStream*> all_streams(const Runtime& instance) {
@@ -180,7 +188,7 @@ void Stream::sync(const SyncOptions& options, Site site) {
   require_usable(site);
   DeviceStream* mine = &base();
   sync_point(mine->last(), SyncReason::stream_sync, options, site);
-  raise_first_failure(std::span(&mine, 1));
+  raise_failures(std::span(&mine, 1));
 }
 
 void Stream::cancel(Site site) {
@@ -215,13 +223,13 @@ void synchronize(std::string_view device, const SyncOptions& options, Site site)
   if (on == nullptr) on = &find_device(scope != nullptr ? std::string_view(scope->requested) : device, site);
   const std::vector<DeviceStream*> streams = on->streams();
   sync_streams(streams, SyncReason::device_sync, options, site);
-  raise_first_failure(streams);
+  raise_failures(streams);
 }
 
 void sync_devices(const SyncOptions& options, Site site) {
   const std::vector<DeviceStream*> streams = all_streams(runtime(site));
   sync_streams(streams, SyncReason::all_devices_sync, options, site);
-  raise_first_failure(streams);
+  raise_failures(streams);
 }
 
 void cancel(Stream& stream, Site site) { stream.cancel(site); }

@@ -1,12 +1,31 @@
 #include "tutti/backends/sim/faults.h"
 
 #include <algorithm>
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <random>
 #include <utility>
 
 #include "tutti/backends/strand/strand.h"
+#include "tutti/base/environment.h"
 #include "tutti/hal/fault.h"
 
 namespace tutti {
+
+namespace {
+
+// TUTTI_SIM_FAULT=17: one fault, chosen by that seed, for any program.
+[[maybe_unused]] const bool was_asked_for = [] {
+  const std::optional<std::uint64_t> seed = environment_unsigned("TUTTI_SIM_FAULT");
+  if (!seed) return false;
+  std::mt19937_64 random(*seed);
+  constexpr std::array kinds{FaultKind::kernel, FaultKind::kernel, FaultKind::copy, FaultKind::allocation};
+  inject_fault({.kind = kinds[random() % kinds.size()], .skip = random() % 24});
+  return true;
+}();
+
+}  // namespace
 
 FailureRef SimFaults::fault_for(const char* op, bool is_copy, Site site) noexcept {
   const FaultKind kind = is_copy ? FaultKind::copy : FaultKind::kernel;
