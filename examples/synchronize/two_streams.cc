@@ -37,4 +37,20 @@ int main() {
   }
   tt::sync_devices();  // only now the host waits
   std::cout << "ordered by an event: " << tt::item<float>(shown) << '\n';
+
+  tt::set_race_detection(tt::RaceDetection::error);
+  {
+    const tt::StreamScope use(inference);
+    output = tt::matmul(tt::ones({512, 512}), tt::ones({512, 512}));
+  }
+  try {
+    const tt::StreamScope use(post_processing);
+    shown = tt::mean(output);  // nobody waits for the product
+    std::cout << "the race went unnoticed\n";
+  } catch (const tt::RaceDetected& race) {
+    const std::string message = race.what();
+    std::cout << "not ordered: " << message.substr(0, message.find('\n')) << '\n';
+  }
+  tt::set_race_detection(tt::RaceDetection::off);
+  tt::sync_devices();
 }

@@ -106,11 +106,12 @@ TEST(ChromeTrace, NamesTheUsersLineAndTheStreamASyncWaitedFor) {
   const Site site;
   const Json sync = only(entries(
       recording_of(
-          {{.kind = EventKind::sync, .name = "read", .detail = "demand", .site = site, .begin = 1, .end = 2, .value = 7}}),
+          {{.kind = EventKind::sync, .name = "read", .site = site, .begin = 1, .end = 2, .value = 9, .target = StreamId{7}}}),
       "X"));
   ASSERT_FALSE(sync.is_null());
   EXPECT_EQ(sync.at("args").at("site"), site.to_string());
   EXPECT_EQ(sync.at("args").at("waits_for"), "GPU:0 stream 0");
+  EXPECT_EQ(sync.at("args").at("point"), 9);
 }
 
 TEST(ChromeTrace, DrawsAnArrowFromEachEnqueueToItsRun) {

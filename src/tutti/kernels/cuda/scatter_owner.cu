@@ -2,6 +2,7 @@
 #include <array>
 #include <optional>
 
+#include "tutti/kernels/cuda/copy.h"
 #include "tutti/kernels/cuda/scatter_combine.cuh"
 
 namespace tutti::kernels::cuda {
@@ -130,10 +131,9 @@ __global__ void __launch_bounds__(index_threads)
 }
 
 template <class Unit>
-void launch_merge(const ScatterTask& task, const Targets& targets, Queue& queue, const KernelCall& call) {
-  const auto* const x = call.in(0).data == call.out().data ? nullptr : call.in(0).as<const Unit>();
+void launch_merge(const ScatterTask& task, const Targets& targets, const std::byte* x, Queue& queue, const KernelCall& call) {
   const Runs runs = deal_runs(targets.count, queue);
-  launch<merge_units<Unit>>(queue, call, runs.grid, task, targets, x, runs.length);
+  launch<merge_units<Unit>>(queue, call, runs.grid, task, targets, reinterpret_cast<const Unit*>(x), runs.length);
 }
 
 bool lie_alike(const Operand& a, const Operand& b) {
@@ -161,18 +161,22 @@ bool merge_owned(const ScatterTask& task, Queue& queue, const KernelCall& call) 
   const Operand& x = call.in(0);
   const Operand& out = call.out();
   const bool is_sparse = task.space.count < task.space.slots / 8;
-  if (is_sparse || task.is_wide || !task.space.is_small || !task.space.is_dense() || !lie_alike(x, out)) return false;
+  if (is_sparse || task.is_wide || !task.space.is_small || !task.space.is_dense()) return false;
   ScatterTask all = task;
   const auto size = static_cast<std::int64_t>(size_of(out.dtype));
   const std::int64_t unit = into_units(all.space, {x.data, task.region, task.values}, size);
   const std::optional<Targets> targets = targets_of(all.space, out.count() * size / unit);
   if (!targets) return false;
+  const bool is_in_place = x.data == out.data;
+  const bool is_copied = !is_in_place && !lie_alike(x, out);
+  if (is_copied) copy_operand(x, out, queue, call);
+  const std::byte* const from = is_in_place || is_copied ? nullptr : x.data;
   switch (unit) {
-    case 1: launch_merge<std::uint8_t>(all, *targets, queue, call); break;
-    case 2: launch_merge<std::uint16_t>(all, *targets, queue, call); break;
-    case 4: launch_merge<std::uint32_t>(all, *targets, queue, call); break;
-    case 8: launch_merge<std::uint64_t>(all, *targets, queue, call); break;
-    default: launch_merge<uint4>(all, *targets, queue, call); break;
+    case 1: launch_merge<std::uint8_t>(all, *targets, from, queue, call); break;
+    case 2: launch_merge<std::uint16_t>(all, *targets, from, queue, call); break;
+    case 4: launch_merge<std::uint32_t>(all, *targets, from, queue, call); break;
+    case 8: launch_merge<std::uint64_t>(all, *targets, from, queue, call); break;
+    default: launch_merge<uint4>(all, *targets, from, queue, call); break;
   }
   return true;
 }
