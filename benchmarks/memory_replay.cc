@@ -195,7 +195,7 @@ double loop_pool(DeviceMemory& memory, std::size_t bytes) {
 
 double loop_in_flight(DeviceMemory& memory, BusyStream& stream, std::size_t bytes) {
   return nanoseconds_per(loop_count, [&] {
-    for (std::size_t i = 0; i < loop_count; ++i) memory.allocate(bytes, stream.id(), {})->note_write(stream.next());
+    for (std::size_t i = 0; i < loop_count; ++i) memory.allocate(bytes, stream.id(), {})->note_write(stream.next(), "benchmark");
   });
 }
 
