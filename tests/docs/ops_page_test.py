@@ -34,7 +34,6 @@ NOT_CATALOGUED = {
     "dtypes_on": "the catalogue itself",
     "has_gradient": "the catalogue itself",
     "Pending": "what read_async gives",
-    "StatedSize": "what functions take",
     "TensorArg": "what functions take",
     "Variable::device": "a fact, not an op",
     "Variable::dtype": "a fact, not an op",
