@@ -49,6 +49,7 @@ INCLUDED_AGAIN = {
     "src/tutti/exec/scalar_exponential.h": "a part of scalar_functions.h",
     "src/tutti/exec/scalar_activation.h": "a part of scalar_functions.h",
     "src/tutti/kernels/cpu/combinations.h": "compiled once per instruction set",
+    "src/tutti/kernels/cpu/reduction_lanes.h": "compiled once per instruction set",
     "src/tutti/kernels/cpu/reduction_loops.h": "compiled once per instruction set",
     "src/tutti/kernels/cpu/row_loops.h": "compiled once per instruction set",
     "src/tutti/kernels/cpu/row_operands.h": "compiled once per instruction set",
