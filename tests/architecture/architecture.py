@@ -152,7 +152,7 @@ def check_blocking(name, code, used_exemptions):
 
 def check_shape(name, text):
     lines = text.count("\n")
-    if name.endswith(".h"):
+    if name.endswith((".h", ".cuh")):
         if lines >= MOST_HEADER_LINES:
             yield f"{name}: {lines} lines; a header holds one idea and stays under {MOST_HEADER_LINES}"
         if not text.startswith("// "):

@@ -202,6 +202,18 @@ std::vector<Pair> pairs() {
        {},
        [](const Operands&) -> Result { return inv(eye(3) * 2); },
        [](const Operands&) -> Result { return eye(3) / 2; }},
+      {"linalg.solve",
+       {},
+       [](const Operands&) -> Result {
+         return solve(eye(3) * 2, ones({3, 1}));
+       },
+       [](const Operands&) -> Result {
+         return ones({3, 1}) / 2;
+       }},
+      {"where(mask, x, 0) for x[mask]",
+       {shape_read},
+       [](const Operands& o) -> Result { return sum(index(o.x, {o.mask})); },
+       [](const Operands& o) -> Result { return sum(where(o.mask, o.x, 0)); }},
       {"sort",
        {},
        [](const Operands& o) -> Result { return sort(o.x); },

@@ -37,6 +37,12 @@ TEST(SyncClasses, NoOpWhereNothingWasEverQueued) {
   EXPECT_CLASS(busy, SyncClass::unknown);
 }
 
+TEST(SyncClasses, NoOpIsNeverSaidOfAWaitThatHasNoPoint) {
+  const Site met;
+  { const BlockingRegion inside(SyncReason::barrier, met); }
+  EXPECT_CLASS(met, SyncClass::unknown);
+}
+
 TEST(SyncClasses, RedundantWhereAnEarlierSyncHadReachedThePoint) {
   simulate_gpus(1);
   const DeviceScope on("GPU:0");

@@ -1,5 +1,6 @@
 // Comparisons and tests give bools, whatever the width of the lanes they are made from.
 #include "kernels/operands.h"
+#include "kernels/random_checks.h"
 
 namespace tutti::testing {
 

@@ -1,4 +1,5 @@
 #include "kernels/operands.h"
+#include "kernels/random_checks.h"
 
 namespace tutti::testing {
 

@@ -2,6 +2,7 @@
 #include <functional>
 
 #include "kernels/operands.h"
+#include "kernels/random_checks.h"
 
 namespace tutti::testing {
 

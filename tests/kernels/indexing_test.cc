@@ -1,4 +1,5 @@
 #include "kernels/operands.h"
+#include "kernels/random_checks.h"
 #include "tutti/base/error.h"
 #include "tutti/exec/indexing_attributes.h"
 

@@ -1,5 +1,6 @@
 #include "tutti/kernels/cpu/instruction_set.h"
 #include "kernels/operands.h"
+#include "kernels/random_checks.h"
 
 namespace tutti::testing {
 

@@ -5,17 +5,16 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <exception>
-#include <limits>
 #include <numeric>
 #include <random>
 #include <thread>
 #include <vector>
 
+#include "kernels/closeness.h"
 #include "tutti/exec/attributes.h"
 #include "tutti/exec/op_table.h"
 
@@ -195,50 +194,5 @@ void run_kernel(const HostKernel& kernel, Parallel& parallel, const std::vector<
   KernelContext context{parallel};
   kernel(call, context);
 }
-
-// Same value, any NaN being like any other.
-template <class T>
-bool same(T a, T b) {
-  if constexpr (std::is_same_v<T, f16> || std::is_same_v<T, bf16>) {
-    return same(static_cast<float>(a), static_cast<float>(b));
-  } else if constexpr (std::is_floating_point_v<T>) {
-    return (a != a && b != b) || (a == b && std::signbit(a) == std::signbit(b));
-  } else {
-    return a == b;
-  }
-}
-
-template <class T>
-double printable(T x) {
-  if constexpr (std::is_same_v<T, f16> || std::is_same_v<T, bf16>) {
-    return static_cast<double>(static_cast<float>(x));
-  } else {
-    return static_cast<double>(x);
-  }
-}
-
-// How far a result is from the exact value, in units of the last place of T at that value.
-template <class T>
-long double ulps(T result, long double exact) {
-  if (std::isnan(exact)) return std::isnan(result) ? 0 : std::numeric_limits<long double>::infinity();
-  const T nearest = static_cast<T>(exact);
-  if (std::isinf(nearest) || std::isinf(result)) return nearest == result ? 0 : std::numeric_limits<long double>::infinity();
-  const T above = std::nextafter(std::abs(nearest), std::numeric_limits<T>::infinity());
-  const long double unit = std::isinf(above) ? std::abs(nearest) - std::nextafter(std::abs(nearest), T{0})
-                                             : static_cast<long double>(above) - std::abs(nearest);
-  return std::abs(static_cast<long double>(result) - exact) / unit;
-}
-
-// The random checks, each defined beside the tests of its kernels; also run for every instruction set.
-void check_elementwise(std::uint64_t seed);
-void check_casts(std::uint64_t seed);
-void check_sums(std::uint64_t seed);
-void check_reductions(std::uint64_t seed);
-void check_products(std::uint64_t seed);
-void check_indexing(std::uint64_t seed);
-void check_exp_sweep();
-void check_function_accuracy();
-void check_comparisons(std::uint64_t seed);
-void check_random_numbers();
 
 }  // namespace tutti::testing

@@ -1,4 +1,5 @@
 #include "kernels/operands.h"
+#include "kernels/random_checks.h"
 #include "tutti/exec/box_muller.h"
 #include "tutti/exec/philox.h"
 #include "tutti/exec/random_attributes.h"

@@ -106,10 +106,12 @@ void SiteAccount::add_passage(const SyncRequest& request, std::span<const Timeli
     }
   }
   raise_to(deepest_queue, depth);
-  if (!ever_queued && is_demand(reason)) {
-    nothing_queued.fetch_add(1, relaxed);
-  } else if (all_synced && is_demand(reason)) {
-    already_synced.fetch_add(1, relaxed);
+  if (is_demand(reason) && !points.empty()) {  // a region has no point, and so nothing to say of one
+    if (!ever_queued) {
+      nothing_queued.fetch_add(1, relaxed);
+    } else if (all_synced) {
+      already_synced.fetch_add(1, relaxed);
+    }
   }
   if (made.stream != StreamId::none) {
     note(stream, several_streams, index_of(made.stream), 0U);

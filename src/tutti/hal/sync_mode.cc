@@ -29,7 +29,7 @@ OnSync mode_of_process() {
     if (*word == "count") return OnSync::count;
     if (*word == "warn") return OnSync::warn;
     if (*word == "error") return OnSync::error;
-    log(LogLevel::warning, text("tutti: TUTTI_SYNC=", *word, " is ignored: it takes allow, count, warn, error or report"));
+    log(LogLevel::warning, text("TUTTI_SYNC=", *word, " is ignored: it takes allow, count, warn, error or report"));
     return OnSync::allow;
   }();
   return mode;
@@ -94,7 +94,7 @@ void judge(const SyncRequest& request) {
   for (SyncListener* each = state.listeners; each != nullptr; each = each->outer_) each->before(request);
   if (mode == OnSync::warn && (warnings.load(std::memory_order_relaxed) == SyncWarnings::always || is_first_warning(request))) {
     log(LogLevel::warning,
-        text("tutti: ", name_of(request), " blocks the host at ", request.site.to_string(), "; ", way_out(request.reason)));
+        text(name_of(request), " blocks the host at ", request.site.to_string(), "; ", way_out(request.reason)));
   }
 }
 
@@ -113,7 +113,7 @@ SyncScope::~SyncScope() {
   state.set_at = set_before_;
 }
 
-AllowSync::AllowSync(const char* why) noexcept : before_(std::exchange(state.allowed, why)) {}
+AllowSync::AllowSync(const char* why) noexcept : before_(std::exchange(state.allowed, why != nullptr ? why : "")) {}
 AllowSync::~AllowSync() { state.allowed = before_; }
 
 SyncBudget::SyncBudget(std::uint64_t most, std::string name, Site site) : most_(most), name_(std::move(name)), site_(site) {

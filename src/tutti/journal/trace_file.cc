@@ -38,7 +38,7 @@ void write_at_exit() noexcept {
     if (::getpid() == request().process) write_chrome_trace(request().path, request().site);
   } catch (const std::exception& error) {
     set_log_sink({});  // what the user's sink refers to may be gone by now
-    log(LogLevel::error, text("tutti: ", error.what()));
+    log(LogLevel::error, error.what());
   }
 }
 

@@ -1,13 +1,11 @@
-// The element types as device code has them, and the scalar functions over one element.
+// The scalar functions over one element of device code.
 #pragma once
-
-#include <cuda_bf16.h>
-#include <cuda_fp16.h>
 
 #include <cstdint>
 #include <type_traits>
 
 #include "tutti/exec/scalar_op.h"
+#include "tutti/kernels/cuda/stored.cuh"
 #include "tutti/tensor/dtype.h"
 
 namespace tutti::kernels::cuda {
@@ -15,31 +13,6 @@ namespace tutti::kernels::cuda {
 #undef TUTTI_SCALAR_FUNCTION
 #define TUTTI_SCALAR_FUNCTION __device__ __forceinline__
 #include "tutti/exec/scalar_functions.h"
-
-template <class T>
-inline constexpr bool is_half = std::is_same_v<T, __half> || std::is_same_v<T, __nv_bfloat16>;
-
-// What an element is computed in.
-template <class T>
-using Working = std::conditional_t<is_half<T>, float, T>;
-
-__device__ __forceinline__ float widen(__half x) { return __half2float(x); }
-__device__ __forceinline__ float widen(__nv_bfloat16 x) { return __bfloat162float(x); }
-template <class T>
-__device__ __forceinline__ T widen(T x) {
-  return x;
-}
-
-template <class T>
-__device__ __forceinline__ T narrow(Working<T> x) {
-  if constexpr (std::is_same_v<T, __half>) {
-    return __float2half_rn(x);
-  } else if constexpr (std::is_same_v<T, __nv_bfloat16>) {
-    return __float2bfloat16_rn(x);
-  } else {
-    return x;
-  }
-}
 
 // Every operation is rounded on its own: the compiler fuses none but mul_add. Integers that may overflow are unsigned.
 template <class T>

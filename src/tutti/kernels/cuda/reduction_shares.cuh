@@ -1,0 +1,108 @@
+// A thread's share of a reduction, and the shares of several threads joined: by lanes, then by warps.
+#pragma once
+
+#include <type_traits>
+
+#include "tutti/kernels/cuda/accumulate.cuh"
+#include "tutti/kernels/cuda/math.cuh"
+#include "tutti/kernels/cuda/reduction_plan.cuh"
+
+namespace tutti::kernels::cuda {
+
+// A double, rounded once to what is stored.
+template <class T>
+__device__ __forceinline__ T rounded(double x) {
+  if constexpr (std::is_same_v<T, __half>) {
+    return __double2half(x);
+  } else if constexpr (std::is_same_v<T, __nv_bfloat16>) {
+    return __double2bfloat16(x);
+  } else {
+    return static_cast<T>(x);
+  }
+}
+
+// A stored bool, whatever its bits.
+struct StoredBool {
+  std::uint8_t byte;
+  __device__ __forceinline__ explicit operator int() const { return byte != 0 ? 1 : 0; }
+};
+
+template <class R>
+concept SharesItself = requires(const R& r, const ReductionTask& task) { r.share(task, task.outputs, task.length, task.length); };
+
+// A thread's share of one output that `threads` threads work on.
+template <bool is_side_by_side, class R>
+__device__ __forceinline__ typename R::Total share_of_output(const ReductionTask& task, const R& r, std::int64_t output,
+                                                             std::int64_t thread, std::int64_t threads) {
+  if constexpr (SharesItself<R>) {
+    return r.share(task, output, thread, threads);
+  } else {
+    using T = typename R::Element;
+    const T* first = static_cast<const T*>(task.data) + offset_of(task.kept, output);
+    if constexpr (is_side_by_side) {
+      return contiguous_share(r, first, task.length, thread, threads);
+    } else {
+      return strided_share<4>(r, ScatteredElements<T>{first, task.reduced}, thread, task.length, threads);
+    }
+  }
+}
+
+// The same of elements that are apart.
+template <bool is_one_axis, class R>
+__device__ __forceinline__ typename R::Total share_of_column(const ReductionTask& task, const R& r, std::int64_t output,
+                                                             std::int64_t thread, std::int64_t threads) {
+  if constexpr (is_one_axis && !SharesItself<R>) {
+    using T = typename R::Element;
+    const T* first = static_cast<const T*>(task.data) + offset_of(task.kept, output);
+    constexpr int in_flight = TakesGroups<R> ? 8 : 16;
+    return strided_share<in_flight>(r, SteppedElements<T>{first, task.reduced.stride[0]}, thread, task.length, threads);
+  } else {
+    return share_of_output<false>(task, r, output, thread, threads);
+  }
+}
+
+template <class R>
+__device__ __forceinline__ void store_total(const ReductionTask& task, const R& r, std::int64_t output, std::int64_t part,
+                                            const typename R::Total& total) {
+  if (task.partials != nullptr) {
+    static_cast<typename R::Total*>(task.partials)[output * task.output_step + part * task.partial_step] = total;
+  } else {
+    static_cast<typename R::Out*>(task.out)[output] = r.finish(total);
+  }
+}
+
+// What the thread `distance` lanes away has.
+template <class T>
+__device__ __forceinline__ T exchanged(const T& value, int distance) {
+  static_assert(sizeof(T) % 4 == 0);
+  unsigned words[sizeof(T) / 4];
+  memcpy(words, &value, sizeof(T));
+#pragma unroll
+  for (unsigned& word : words) word = __shfl_xor_sync(0xffffffffU, word, distance);
+  T other;
+  memcpy(&other, words, sizeof(T));
+  return other;
+}
+
+// Of `lanes` neighbouring threads, a power of two, for the first of them.
+template <class R>
+__device__ __forceinline__ typename R::Total lanes_total(const R& r, typename R::Total total, int lanes) {
+  for (int distance = lanes / 2; distance > 0; distance /= 2) total = r.merge(total, exchanged(total, distance));
+  return total;
+}
+
+// Of a block, for its first thread.
+template <int threads, class R>
+__device__ __forceinline__ typename R::Total block_total(const R& r, const typename R::Total& mine) {
+  constexpr int warps = threads / 32;
+  __shared__ typename R::Total of_warps[warps];
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  const auto of_warp = lanes_total(r, mine, 32);
+  __syncthreads();  // who still reads from the last time
+  if (lane == 0) of_warps[threadIdx.x / 32] = of_warp;
+  __syncthreads();
+  if (threadIdx.x >= 32) return of_warp;
+  return lanes_total(r, of_warps[lane % warps], warps);
+}
+
+}  // namespace tutti::kernels::cuda
