@@ -1,0 +1,83 @@
+// This process's seat at the coordinator: one connection, one thread that reads it and sends heartbeats. Any thread may call.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tutti/base/clock.h"
+#include "tutti/base/site.h"
+#include "tutti/mesh/control/meeting.h"
+#include "tutti/mesh/control/membership.h"
+
+namespace tutti {
+
+struct MemberOptions {
+  std::chrono::milliseconds connect_timeout{60'000};
+  std::chrono::milliseconds heartbeat{1'000};
+  std::chrono::milliseconds dead_after{10'000};  // nothing heard for so long
+  // What this process is doing, for others' reports: asked with each heartbeat, from the member's thread. Short, never blocks.
+  std::function<std::string()> doing;
+};
+
+// What is asked of a meeting. Meetings of one group follow each other: the n-th of one member meets the n-th of the others, and a
+// failed one does not count, so that it can be tried again.
+struct Meeting {
+  std::string group;       // the same text on every member: who they are and what for
+  std::vector<int> ranks;  // of the group, ascending, this process among them
+  std::string what;        // "barrier 'before exit'": all must say the same
+  bool drains = false;     // the member says ready() later, when its devices have done their work
+  Deadline deadline = {};
+  Site site;
+};
+
+// A member at a meeting. Leaving without a result (an exception on the way) takes the arrival back.
+class Arrival {
+ public:
+  virtual ~Arrival() = default;
+  // "My devices have drained." Only where the meeting drains.
+  virtual void ready() = 0;
+  // Blocks until all are there and ready; throws MeetingFailed. Behind a BlockingRegion of the caller's.
+  virtual void wait() = 0;
+};
+
+class Member {
+ public:
+  // Throws JoinRefused with the coordinator's reason, DeadlineExceeded after connect_timeout.
+  static std::shared_ptr<Member> join(const Membership& who, const MemberOptions& options, Site site = {});
+
+  Member() = default;
+  Member(const Member&) = delete;
+  Member& operator=(const Member&) = delete;
+  // Takes leave, which others can tell from a death.
+  virtual ~Member() = default;
+
+  [[nodiscard]] virtual const Membership& who() const noexcept = 0;
+
+  // Says "here" at once and comes back; throws at the call only for misuse.
+  virtual std::unique_ptr<Arrival> arrive(const Meeting& meeting) = 0;
+
+  virtual void put(const std::string& key, const std::string& value, Site site = {}) = 0;
+  // Waits for the key; throws DeadlineExceeded, or what ended the job.
+  virtual std::string get(const std::string& key, Deadline deadline, Site site = {}) = 0;
+
+  // Every member's pending and later calls fail with this.
+  virtual void abort(const std::string& why) = 0;
+
+  // Called from the member's thread, once for each: a member died, or the job was aborted (rank -1). Set before it is needed.
+  virtual void on_loss(std::function<void(int rank, const std::string& why)> call) = 0;
+
+  // Others meet faster (in shared memory) and come here only when a meeting failed: the coordinator makes one report of it, from
+  // who came and its own knowledge of the rest, and gives the same to all who ask. `attempt` tells failures of one group apart.
+  virtual MeetingReport explain(const Meeting& meeting, std::uint64_t attempt, MeetingReport::Cause cause,
+                                const std::vector<int>& arrived, const std::vector<int>& draining, const std::string& detail) = 0;
+  // The same for those who wait long elsewhere: lets the coordinator say where this process waits, and find deadlocks. Does not wait.
+  virtual void waits_at(const Meeting& meeting) = 0;
+  virtual void waits_no_more(const Meeting& meeting) = 0;
+};
+
+}  // namespace tutti

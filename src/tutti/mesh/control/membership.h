@@ -1,0 +1,27 @@
+// Which process of how many this one is, and where they all meet: said by a launcher through the environment.
+#pragma once
+
+#include <string>
+
+#include "tutti/base/site.h"
+
+namespace tutti {
+
+struct Membership {
+  int rank = 0;
+  int world = 1;
+  int local_rank = 0;
+  std::string coordinator;  // "host:port" or "[v6]:port"; empty: this process is alone
+  std::string job;          // tells this run from an earlier one at the same address
+  std::string secret;       // what every connection must know
+  std::string launcher;     // "tutti launch", "torchrun", for messages; empty: none
+  // Nobody else starts the coordinator: rank 0 does, as a child that outlives it.
+  bool rank_0_starts_coordinator = false;
+};
+
+// The first complete set of variables wins: ours (TUTTI_RANK, TUTTI_WORLD_SIZE, TUTTI_LOCAL_RANK, TUTTI_COORDINATOR, TUTTI_JOB_ID,
+// TUTTI_JOB_SECRET), torchrun's, DTensor's, Open MPI's, MPICH's, Slurm's; none: alone. Throws InvalidArgument for a set of which
+// only a part is there or a value that cannot be, naming the variables.
+Membership membership_from_environment(Site site = {});
+
+}  // namespace tutti
