@@ -96,7 +96,7 @@ DType deciding_dtype(const Inference& inferred) {
 
 // Ready inputs and a device whose work the calling thread may do.
 bool can_run_in_caller(const OpCall& call, LogicalDevice& on) {
-  if (!on.device().runs_in_caller() || !detail::thread_settings.synchronous) return false;
+  if (!on.device().runs_in_caller() || !detail::thread_settings.synchronous || call.op.may_block) return false;
   std::size_t number = 0;
   for (const OpInput& input : call.inputs()) {
     const std::size_t at = number++;

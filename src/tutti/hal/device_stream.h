@@ -25,6 +25,7 @@ struct StreamOptions {
   int priority = 0;                                    // higher runs first where the device must choose
   std::uint64_t most_ops = 512;                        // bounded run-ahead, in ops
   std::uint64_t most_bytes = std::uint64_t{4} << 30U;  // and in bytes
+  bool may_block = false;  // its work waits for other processes: where threads of the host run it (cpu), it has one of its own
 
   friend bool operator==(const StreamOptions&, const StreamOptions&) = default;
 };

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
+#include <vector>
 
 #include "tutti/backends/cpu/memory_space.h"
 #include "tutti/backends/strand/driver.h"
@@ -17,10 +19,12 @@ class CpuDevice final : public Device {
   [[nodiscard]] Parallel& parallel() noexcept override { return driver_->parallel(); }
   std::unique_ptr<DeviceStream> make_stream(const StreamOptions& options) override;
   [[nodiscard]] bool runs_in_caller() const noexcept override { return true; }
-  void stop() noexcept override { driver_->stop(); }
+  void stop() noexcept override;
 
  private:
   std::shared_ptr<StrandDriver> driver_;
+  std::mutex mutex_;  // short: guards the list
+  std::vector<std::weak_ptr<StrandDriver>> threads_;
   CpuMemorySpace memory_;
 };
 

@@ -15,8 +15,15 @@ endif()
 
 # No fused multiply-add where none is written: random numbers must be the same on every machine.
 target_compile_options(tutti_kernels_cpu PRIVATE -ffp-contract=off)
-# SSSE3 without SSE4 is too old to be worth a copy of every loop.
-target_compile_definitions(tutti_kernels_cpu PRIVATE HWY_DISABLED_TARGETS=HWY_SSSE3)
+# SSSE3 without SSE4 is too old to be worth a copy of every loop. Under a sanitizer, where a copy takes longest to compile, one and
+# the portable one are enough: each sanitizer sees another.
+set(without HWY_SSSE3)
+if(TUTTI_SANITIZE MATCHES "address")
+  set(without "(HWY_SSSE3|HWY_SSE4|HWY_AVX2)")
+elseif(TUTTI_SANITIZE MATCHES "thread")
+  set(without "(HWY_SSSE3|HWY_SSE4|HWY_AVX3)")
+endif()
+target_compile_definitions(tutti_kernels_cpu PRIVATE "HWY_DISABLED_TARGETS=${without}")
 target_include_directories(tutti_kernels_cpu SYSTEM PRIVATE ${TUTTI_HWY_INCLUDE})
 
 target_link_libraries(tutti PRIVATE ${TUTTI_HWY} ${TUTTI_OPENBLAS})
