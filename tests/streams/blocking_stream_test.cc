@@ -30,21 +30,6 @@ TEST(BlockingStream, HoldsUpNoOtherWorkOfItsDevice) {
   for (const Tensor& each : held) EXPECT_EQ(item<float>(each), 1);
 }
 
-TEST(BlockingStream, HasAThreadAlsoWhereTheSimulationIsStepped) {
-  simulate_gpus(1, {.driver = SimulationDriver::stepped, .seed = 7});
-  set_synchronous_execution(false);
-  testing_streams::Gate gate;
-  Tensor held;
-  {
-    const StreamScope on(Stream("CPU:0", {.may_block = true}));
-    held = gate.close("CPU:0");
-  }
-  gate.await_entered();  // nobody waits for it, and yet it runs
-  EXPECT_EQ(item<float>(sum(ones({10}))), 10);
-  gate.open();
-  EXPECT_EQ(item<float>(held + 1), 2);
-}
-
 TEST(BlockingStream, RunsAnOpThatMayBlockAlsoInSynchronousExecution) {
   static const Kernel where = [](const KernelCall& call, KernelContext& context) {
     *call.out().as<bool>() = context.stream != nullptr;

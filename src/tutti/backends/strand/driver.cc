@@ -23,7 +23,7 @@ std::shared_ptr<StrandDriver> make_driver(unsigned workers, const char* name, bo
   return std::make_shared<WorkerPool>(workers, name, lends_cores);
 }
 
-std::shared_ptr<StrandDriver> make_thread(const char* name) { return std::make_shared<WorkerPool>(1, name, false); }
+std::shared_ptr<StrandDriver> make_thread(const char* name) { return make_driver(1, name, false); }
 
 std::vector<ScheduleStep> stepped_schedule() { return stepped() ? stepped()->schedule() : std::vector<ScheduleStep>{}; }
 

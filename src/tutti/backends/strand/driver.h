@@ -37,7 +37,7 @@ class StrandDriver {
 // among the strands that can go on by a generator with the simulation's seed.
 std::shared_ptr<StrandDriver> make_driver(unsigned workers, const char* name, bool lends_cores);
 
-// A thread of its own for one strand whose work may block, also where the simulation is stepped.
+// A thread of its own for one strand whose work may block; where the simulation is stepped, the one scheduler runs that too.
 std::shared_ptr<StrandDriver> make_thread(const char* name);
 
 struct ScheduleStep {
