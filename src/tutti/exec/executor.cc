@@ -6,6 +6,7 @@
 
 #include "tutti/base/error.h"
 #include "tutti/base/text.h"
+#include "tutti/exec/last_call.h"
 #include "tutti/exec/launch.h"
 #include "tutti/exec/memory_order.h"
 #include "tutti/exec/transfer.h"
@@ -134,6 +135,8 @@ void execute(OpCall& call) {
   Runtime& instance = runtime(call.site);
   const char* name = call.op.name.c_str();
   detail::refuse_inside_kernel(name, call.site);
+  if (detail::notes_calls.load(std::memory_order_relaxed)) [[unlikely]]
+    detail::note_call(call.op, call.site);
   Inference inferred(call);
   infer(call, inferred);
   LogicalDevice& on = place_op(instance, name, call.op.mask_for(deciding_dtype(inferred)), call.pinned, call.site);

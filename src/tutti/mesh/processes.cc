@@ -1,0 +1,222 @@
+#include "tutti/mesh/processes.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+#include <utility>
+
+#include "tutti/base/text.h"
+#include "tutti/exec/last_call.h"
+#include "tutti/mesh/control/join_job.h"
+#include "tutti/mesh/engines/gloo_exchange.h"
+#include "tutti/mesh/engines/shared_exchange.h"
+#include "tutti/mesh/world.h"
+#include "tutti/place/runtime.h"
+
+namespace tutti {
+
+namespace detail {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto opening_limit = 30s;
+
+// What this process says of itself: what its devices are at, or what it last asked of them.
+std::string doing() {
+  if (Runtime* const instance = runtime_if_initialised(); instance != nullptr && is_usable()) {
+    for (LogicalDevice* device : instance->devices()) {
+      for (DeviceStream* stream : device->streams()) {
+        if (stream->is_idle()) continue;
+        for (const PendingWork& work : stream->pending()) {
+          if (work.running) return text(work.op, " at ", work.site.to_string());
+        }
+      }
+    }
+  }
+  return last_call();
+}
+
+// All of the job that this process knows. Lives for ever; takes leave when the program ends.
+class Job {
+ public:
+  static Job& get() {
+    static Job& job = *new Job;
+    return job;
+  }
+
+  const Membership& who(Site site) {
+    const std::lock_guard lock(mutex_);
+    return known(site);
+  }
+
+  Member* member(Site site) {
+    const std::lock_guard lock(mutex_);
+    return joined({}, site);
+  }
+
+  void join(const JobOptions& options, Site site) {
+    const std::lock_guard lock(mutex_);
+    if (member_ != nullptr) throw InvalidState("the job was joined already, by an earlier call that needed it", site);
+    joined(options, site);
+  }
+
+  ProcessGroup& group(const std::vector<int>& ranks, Site site) {
+    const std::lock_guard lock(mutex_);
+    Member* const member = joined({}, site);
+    if (member == nullptr)
+      throw InvalidState(text("this needs ", ranks.size(), " processes and this one is alone: start it with `tutti launch -n ",
+                              ranks.back() + 1, " -- program`, or with torchrun, mpirun or srun"),
+                         site);
+    check_ranks(ranks, site);
+    std::unique_ptr<ProcessGroup>& found = groups_[ranks];
+    if (found == nullptr) {
+      std::string name = "world";
+      if (ranks.size() != static_cast<std::size_t>(membership_->world)) {
+        name = "ranks";
+        for (const int rank : ranks) name += text(rank == ranks.front() ? " " : ",", rank);
+      }
+      auto made = std::make_unique<ProcessGroup>(*member, name, ranks);
+      for (const auto& [rank, why] : losses()) made->lose(rank, why);
+      const std::lock_guard short_lock(guard_);
+      found = std::move(made);
+      all_.push_back(found.get());
+    }
+    return *found;
+  }
+
+  void leave() noexcept {
+    lose(-1, "this process is ending");
+    // Not reset under the lock: its thread may be in lose().
+    std::shared_ptr<Member> last;
+    {
+      const std::lock_guard lock(mutex_);
+      last = std::move(member_);
+    }
+  }
+
+ private:
+  const Membership& known(Site site) {
+    if (!membership_) membership_ = membership_from_environment(site);
+    return *membership_;
+  }
+
+  // Called with the lock held: whoever needs the job meanwhile needs it joined.
+  Member* joined(const JobOptions& options, Site site) {
+    require_usable(site);
+    if (known(site).world == 1) return nullptr;
+    if (member_ != nullptr) return member_.get();
+    runtime(site);  // so that it ends after this
+    member_ = tutti::join_job(*membership_,
+                              {.connect_timeout = options.connect_timeout,
+                               .heartbeat = options.heartbeat,
+                               .dead_after = options.dead_after,
+                               .doing = doing},
+                              site);
+    note_calls_from_now_on();
+    member_->on_loss([this](int rank, const std::string& why) { lose(rank, why); });
+    member_->on_deadlock([this](const MeetingReport& report) {
+      for (ProcessGroup* group : groups()) group->break_circle(report);
+    });
+    std::atexit([] { get().leave(); });
+    return member_.get();
+  }
+
+  void check_ranks(const std::vector<int>& ranks, Site site) const {
+    const int own = membership_->rank;
+    if (std::find(ranks.begin(), ranks.end(), own) == ranks.end())
+      throw InvalidArgument(text("rank ", own, " has no device in this mesh, so it cannot take part in what its processes do"),
+                            site);
+    if (ranks.front() < 0 || ranks.back() >= membership_->world)
+      throw InvalidArgument(text("the mesh has devices of rank ", ranks.back(), ", and the job has ", membership_->world,
+                                 " processes, from rank 0 to ", membership_->world - 1),
+                            site);
+  }
+
+  void lose(int rank, const std::string& why) noexcept {
+    {
+      const std::lock_guard lock(guard_);
+      losses_.emplace_back(rank, why);
+    }
+    for (ProcessGroup* group : groups()) group->lose(rank, why);
+  }
+
+  std::vector<ProcessGroup*> groups() {
+    const std::lock_guard lock(guard_);
+    return all_;
+  }
+  std::vector<std::pair<int, std::string>> losses() {
+    const std::lock_guard lock(guard_);
+    return losses_;
+  }
+
+  std::mutex mutex_;  // held while the job is joined
+  std::optional<Membership> membership_;
+  std::shared_ptr<Member> member_;
+  std::map<std::vector<int>, std::unique_ptr<ProcessGroup>> groups_;
+  ShortLock guard_;  // what the member's thread touches
+  std::vector<ProcessGroup*> all_;
+  std::vector<std::pair<int, std::string>> losses_;
+};
+
+}  // namespace
+
+ProcessGroup::ProcessGroup(Member& member, std::string name, const std::vector<int>& ranks)
+    : member_(member),
+      barriers_(member, name, ranks),
+      roll_calls_(member, name + " (collectives)", ranks),
+      stream_("CPU:0", {.may_block = true}) {}
+
+Exchange& ProcessGroup::roll_call(const std::string& what, Site site) {
+  roll_calls_.meet(what, std::nullopt, site);
+  if (owned_ == nullptr) open_exchange(site);
+  return *owned_;
+}
+
+// All have just answered the roll call and come here next.
+void ProcessGroup::open_exchange(Site site) {
+  StoreRendezvous store(member_, site);
+  const std::string key = "exchange/" + name();
+  const auto size = static_cast<int>(ranks().size());
+  const Deadline limit = Clock::now() + opening_limit;
+  owned_ = roll_calls_.is_shared() ? SharedExchange::open(store, key, size, index(), limit)
+                                   : open_gloo_exchange(store, key, size, index(), limit);
+  exchange_.store(owned_.get());
+  const std::lock_guard lock(guard_);
+  if (!lost_.empty()) owned_->fail(lost_.c_str());
+}
+
+void ProcessGroup::lose(int rank, const std::string& why) {
+  barriers_.lose(rank, why);
+  roll_calls_.lose(rank, why);
+  if (rank >= 0 && std::find(ranks().begin(), ranks().end(), rank) == ranks().end()) return;
+  {
+    const std::lock_guard lock(guard_);
+    lost_ = why;
+  }
+  if (Exchange* const exchange = exchange_.load()) exchange->fail(why.c_str());
+}
+
+void ProcessGroup::break_circle(const MeetingReport& report) {
+  barriers_.break_circle(report);
+  roll_calls_.break_circle(report);
+}
+
+Member* joined_member(Site site) { return Job::get().member(site); }
+
+ProcessGroup& process_group(const std::vector<int>& ranks, Site site) { return Job::get().group(ranks, site); }
+
+}  // namespace detail
+
+int process_rank(Site site) { return detail::Job::get().who(site).rank; }
+int process_count(Site site) { return detail::Job::get().who(site).world; }
+int local_process_rank(Site site) { return detail::Job::get().who(site).local_rank; }
+
+void join_job(const JobOptions& options, Site site) { detail::Job::get().join(options, site); }
+
+void abort_job(const std::string& why, Site site) {
+  if (Member* const member = detail::joined_member(site)) member->abort(why);
+}
+
+}  // namespace tutti

@@ -1,0 +1,53 @@
+// The job's processes and the groups of them that work together. For the files of this module.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "tutti/mesh/control/member.h"
+#include "tutti/mesh/engines/exchange.h"
+#include "tutti/mesh/meeting_place.h"
+#include "tutti/place/stream.h"
+
+namespace tutti::detail {
+
+// Processes of a mesh, or of a line of it. Lives for ever.
+class ProcessGroup {
+ public:
+  ProcessGroup(Member& member, std::string name, const std::vector<int>& ranks);
+
+  [[nodiscard]] const std::vector<int>& ranks() const noexcept { return barriers_.ranks(); }
+  [[nodiscard]] int index() const noexcept { return barriers_.index(); }
+  [[nodiscard]] const std::string& name() const noexcept { return barriers_.group(); }
+
+  [[nodiscard]] MeetingPlace& barriers() noexcept { return barriers_; }
+  // For the one thread that makes the group's collectives: settles that all are about to do the same, then gives the engine.
+  Exchange& roll_call(const std::string& what, Site site);
+  // Where its collectives run.
+  [[nodiscard]] Stream& stream() noexcept { return stream_; }
+
+  // From the member's thread.
+  void lose(int rank, const std::string& why);
+  void break_circle(const MeetingReport& report);
+
+ private:
+  void open_exchange(Site site);
+
+  Member& member_;
+  MeetingPlace barriers_;
+  MeetingPlace roll_calls_;
+  Stream stream_;
+  std::unique_ptr<Exchange> owned_;
+  std::atomic<Exchange*> exchange_{nullptr};
+  ShortLock guard_;
+  std::string lost_;  // why; empty: all are there
+};
+
+// Joins the job if it was not joined yet.
+Member* joined_member(Site site);
+// Of these ranks, ascending, this process among them and at least one other. Throws InvalidState in a process that is alone.
+ProcessGroup& process_group(const std::vector<int>& ranks, Site site);
+
+}  // namespace tutti::detail
