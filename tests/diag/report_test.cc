@@ -168,7 +168,7 @@ TEST(SyncReport, JsonHasTheDocumentedFieldsWithTheLedgersValues) {
     for (const auto& [key, value] : object.items()) out.push_back(key);
     return out;
   };
-  EXPECT_THAT(keys(json), ElementsAre("tutti", "program", "demand", "flow", "sites", "timeline"));
+  EXPECT_THAT(keys(json), ElementsAre("tutti", "program", "demand", "flow", "about_stacks", "sites", "timeline"));
   EXPECT_EQ(json.at("tutti"), version());
   for (const char* sum : {"demand", "flow"})
     EXPECT_THAT(keys(json.at(sum)), ElementsAre("sites", "calls", "blocked", "refused", "blocked_ns", "device_idle_ns"));
@@ -176,7 +176,7 @@ TEST(SyncReport, JsonHasTheDocumentedFieldsWithTheLedgersValues) {
     EXPECT_THAT(keys(site), ElementsAre("site", "file", "line", "column", "function", "reason", "demand", "class", "evidence",
                                         "fix", "calls", "blocked", "timed_out", "refused", "blocked_ns", "longest_ns",
                                         "device_idle_ns", "bytes", "deepest_queue", "op", "several_ops", "device", "stream",
-                                        "several_streams", "thread", "several_threads"));
+                                        "several_streams", "thread", "several_threads", "allowed", "allowed_because", "stack"));
   }
   const Json site = site_in(Json::parse(report.to_json()), here);
   EXPECT_EQ(site.at("reason"), "value read");

@@ -36,9 +36,9 @@ SCREENSHOTS = pathlib.Path(sys.argv.pop(1)) if len(sys.argv) > 1 else None
 MANY = 100_000
 
 
-def report_of(folder, name, steps):
+def report_of(folder, name, steps, **settings):
     path = folder / f"{name}.html"
-    environment = {k: v for k, v in os.environ.items() if not k.startswith("TUTTI_")} | {"TUTTI_SIM_GPUS": "1"}
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("TUTTI_")} | {"TUTTI_SIM_GPUS": "1"} | settings
     command = [COMMAND, "run", "--sync-report", "html", "--output", str(path), "--", PROGRAM, str(steps)]
     subprocess.run(command, env=environment, check=True, capture_output=True, timeout=120)
     return path
@@ -51,7 +51,7 @@ class Page(unittest.TestCase):
         cls.addClassCleanup(folder.cleanup)
         cls.folder = pathlib.Path(folder.name)
         cls.few = report_of(cls.folder, "few", 1)
-        cls.some = report_of(cls.folder, "some", 30)
+        cls.some = report_of(cls.folder, "some", 30, TUTTI_SYNC_STACKS="1")
         cls.many = report_of(cls.folder, "many", 7000)
 
         options = webdriver.ChromeOptions()
@@ -235,6 +235,21 @@ class Sites(Page):
         self.assertGreater(self.colours()["chosen"], 0, "nothing is highlighted")
         self.row_of("all devices sync").click()  # a single call
         self.check_choice("all devices sync")
+
+    def test_a_click_on_a_site_shows_who_called_and_another_takes_its_place(self):
+        self.open(self.some)
+        stacks = lambda: [box for box in self.browser.find_elements(By.CSS_SELECTOR, ".stack") if box.is_displayed()]
+        self.assertEqual(stacks(), [])
+        for words in ("coalescible", "control flow"):
+            row = self.row_of(words)
+            row.click()
+            (shown,) = stacks()
+            self.assertEqual(shown.find_element(By.XPATH, "ancestor::tr"), row)
+            (site,) = [site for site in self.report()["sites"] if site["class"] == words]
+            self.assertEqual(len(shown.find_elements(By.CSS_SELECTOR, "li")), len(site["stack"]))
+            self.assertIn("main", shown.text)
+            self.assertIn("training.cc:", shown.text)
+        self.shoot("stack")
 
     def test_a_site_can_be_chosen_with_the_keyboard(self):
         self.open(self.some)

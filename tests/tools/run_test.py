@@ -137,6 +137,33 @@ class Environment(Run):
             self.assertEqual((done.returncode, done.stdout), (5, RESULT))
             self.assertRegex(done.stderr, rf"\Atutti: error: the sync report cannot be written to '.*{path}': .*\n\Z")
 
+    def test_stacks_name_who_called_and_are_left_out_unless_asked_for(self):
+        def stacks(**settings):
+            self.call(PROGRAM, "3", TUTTI_SYNC_REPORT="json:report.json", **settings)
+            report = self.assert_json(self.folder / "report.json")
+            return report, [site["stack"] for site in report["sites"] if "training.cc" in site["site"]]
+
+        report, found = stacks(TUTTI_SYNC_STACKS="1")
+        self.assertIsNone(report["about_stacks"], "libdw-dev was there when tutti was built")
+        self.assertTrue(all(found), "a site without a stack")
+        self.assertLessEqual(max(map(len, found)), 48)
+        named = [[frame["function"] for frame in stack if frame["function"]] for stack in found]
+        inside_main = [stack for stack in named if "main" in stack]
+        self.assertTrue(inside_main, named)
+        for stack in inside_main:
+            self.assertTrue(any("tutti::" in name for name in stack), stack)
+        lines = [(os.path.basename(frame["file"]), frame["line"]) for stack in found for frame in stack if frame["function"] == "main"]
+        source = (pathlib.Path(__file__).parent / "training.cc").read_text().splitlines()
+        self.assertEqual({source[line - 1].strip() for name, line in lines if name == "training.cc"},
+                         {"train(argc > 1 ? std::atoi(argv[1]) : 10);"})
+        self.assertFalse(any(stacks()[1]))
+
+        text = self.call(PROGRAM, "3", TUTTI_SYNC="report", TUTTI_SYNC_STACKS="1").stderr
+        self.assert_text(text)
+        self.assertRegex(text, r"\n    (blocked longest, .*|called) from:\n      ")
+        self.assertIn("\n      main", text)
+        self.assertIn("TUTTI_SYNC_STACKS", self.call(PROGRAM, "3", TUTTI_SYNC_STACKS="perhaps").stderr)
+
     def test_a_form_that_does_not_exist_is_reported(self):
         done = self.call(PROGRAM, "3", TUTTI_SYNC_REPORT="pdf")
         self.assertEqual((done.returncode, done.stdout), (0, RESULT))

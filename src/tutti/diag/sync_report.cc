@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <iterator>
 #include <ostream>
 #include <string_view>
 #include <tuple>
@@ -28,14 +29,32 @@ void add(SyncTotals& sum, const SyncTotals& other) {
   sum.timed_out += other.timed_out;
   sum.refused += other.refused;
   sum.blocked_time += other.blocked_time;
+  if (sum.stack.empty() || (!other.stack.empty() && other.longest > sum.longest)) sum.stack = other.stack;
   sum.longest = std::max(sum.longest, other.longest);
   sum.device_idle += other.device_idle;
   sum.bytes += other.bytes;
   sum.deepest_queue = std::max(sum.deepest_queue, other.deepest_queue);
+  sum.allowed += other.allowed;
+  if (sum.allowed_because.empty()) sum.allowed_because = other.allowed_because;
   sum.nothing_queued += other.nothing_queued;
   sum.already_synced += other.already_synced;
   sum.in_a_row += other.in_a_row;
   for (std::size_t i = 0; i < intents; ++i) sum.stated[i] += other.stated[i];
+}
+
+// All at once: what is read of the program's files is read once.
+void name_stacks(SyncReport& report) {
+  std::vector<const void*> all;
+  for (const ReportedSync& each : report.sites) all.insert(all.end(), each.totals.stack.begin(), each.totals.stack.end());
+  if (all.empty()) return;
+  std::vector<NativeFrame> named = name_frames(all);
+  auto next = std::make_move_iterator(named.begin());
+  for (ReportedSync& each : report.sites) {
+    const auto end = next + static_cast<std::ptrdiff_t>(each.totals.stack.size());
+    each.stack.assign(next, end);
+    next = end;
+  }
+  report.about_stacks = missing_for_names();
 }
 
 auto rank(const SyncTotals& site) {
@@ -61,7 +80,7 @@ SyncReport sync_report() {
     const auto same = std::find_if(out.sites.begin(), out.sites.end(),
                                    [&](const ReportedSync& known) { return is_same_place(known.totals, each); });
     if (same == out.sites.end()) {
-      out.sites.push_back({std::move(each), {}});
+      out.sites.push_back({std::move(each), {}, {}});
     } else {
       add(same->totals, each);
     }
@@ -72,6 +91,7 @@ SyncReport sync_report() {
     each.verdict = classify(each.totals);
     add(is_demand(each.totals.reason) ? out.demand : out.flow, each.totals);
   }
+  name_stacks(out);
   out.recording = journal::snapshot();
   return out;
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tutti/base/clock.h"
+#include "tutti/diag/native_frame.h"
 #include "tutti/diag/sync_class.h"
 #include "tutti/hal/ledger.h"
 #include "tutti/journal/journal.h"
@@ -18,6 +19,7 @@ namespace tutti {
 struct ReportedSync {
   SyncTotals totals;
   SyncVerdict verdict;
+  std::vector<NativeFrame> stack;  // of the passage that blocked longest, innermost first; empty unless stacks are kept
 };
 
 struct SyncSum {
@@ -35,6 +37,7 @@ struct SyncReport {
   SyncSum flow;                     // what the runtime did for its own flow
   journal::Recording recording;     // empty where the journal recorded nothing
   std::string program;
+  std::string about_stacks;  // what keeps frames from being named; empty: nothing, or there are none
 
   // For a terminal of 80 columns.
   [[nodiscard]] std::string to_text() const;

@@ -103,8 +103,18 @@ void write_sum(std::string& out, const SyncSum& sum) {
   object.add("device_idle_ns", sum.device_idle);
 }
 
+void write_frame(std::string& out, const NativeFrame& frame) {
+  JsonObject object(out);
+  object.add_or_null("function", frame.function);
+  object.add_or_null("file", frame.file);
+  object.add("line", frame.line);
+  object.add_or_null("module", frame.module);
+  object.add("offset", frame.offset);
+  object.add("tuttis", frame.is_tuttis);
+}
+
 void write_site(std::string& out, const ReportedSync& site) {
-  const auto& [totals, verdict] = site;
+  const auto& [totals, verdict, stack] = site;
   JsonObject object(out);
   object.add("site", totals.site.to_string());
   object.add("file", std::string_view(totals.site.file()));
@@ -132,6 +142,9 @@ void write_site(std::string& out, const ReportedSync& site) {
   object.add("several_streams", totals.several_streams);
   object.add("thread", totals.thread);
   object.add("several_threads", totals.several_threads);
+  object.add("allowed", totals.allowed);
+  object.add_or_null("allowed_because", totals.allowed_because);
+  write_array(object.key("stack"), stack, [&](const NativeFrame& frame) { write_frame(out, frame); });
 }
 
 void write_lane(std::string& out, const detail::Lane& lane, Nanoseconds origin, Names& names) {
@@ -187,6 +200,7 @@ std::string SyncReport::to_json() const {
     object.add("program", std::string_view(program));
     write_sum(object.key("demand"), demand);
     write_sum(object.key("flow"), flow);
+    object.add_or_null("about_stacks", about_stacks);
     write_array(object.key("sites"), sites, [&](const ReportedSync& site) { write_site(out, site); });
     write_timeline(object.key("timeline"), *this);
   }

@@ -6,6 +6,7 @@
 #include "tutti/hal/access_observer.h"
 #include "tutti/hal/device_stream.h"
 #include "tutti/hal/kernel_thread.h"
+#include "tutti/hal/ledger_switch.h"
 #include "tutti/hal/site_account.h"
 #include "tutti/hal/sync_mode.h"
 #include "tutti/journal/journal.h"
@@ -28,6 +29,7 @@ void note_passage(SyncReason reason, Site site, const char* op, TimelinePoint wa
 }
 
 void note_sync(TimelinePoint point, const SiteAccount& account) noexcept {
+  if constexpr (!detail::keeps_ledger) return;
   if (point.stream != StreamId::none && is_demand(account.reason)) timeline(point.stream).set_last_sync({point.value, &account});
 }
 
@@ -41,6 +43,7 @@ void admit(const SyncRequest& request, SiteAccount& account) {
     throw;
   }
   detail::count(request);
+  if (const char* why = detail::allowance()) account.add_allowed(why);
 }
 
 void tell_observer(std::span<const TimelinePoint> points) noexcept {

@@ -18,6 +18,7 @@ void IdleSince::settle() noexcept {
 }
 
 void begin_idle(SiteAccount& cause, std::span<const TimelinePoint> points) noexcept {
+  if constexpr (!keeps_ledger) return;
   for (const TimelinePoint& point : points) {
     if (point.stream == StreamId::none) continue;
     DeviceStream* stream = timeline(point.stream).stream();

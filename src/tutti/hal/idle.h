@@ -4,6 +4,7 @@
 #include <atomic>
 
 #include "tutti/base/clock.h"
+#include "tutti/hal/ledger_switch.h"
 
 namespace tutti::detail {
 
@@ -15,6 +16,7 @@ class IdleSince {
   // The device has run dry behind a wait. The first wait is the cause; others that follow find it idle already.
   void begin(SiteAccount& cause) noexcept;
   void end() noexcept {
+    if constexpr (!keeps_ledger) return;
     if (cause_.load(std::memory_order_relaxed) != nullptr) [[unlikely]]
       settle();
   }

@@ -11,6 +11,7 @@
 
 #include "tutti/hal/device.h"
 #include "tutti/hal/door.h"
+#include "tutti/hal/ledger_switch.h"
 #include "tutti/hal/site_account.h"
 #include "tutti/hal/timeline.h"
 
@@ -59,6 +60,34 @@ void note(std::atomic<T>& last, std::atomic<bool>& several, T value, T nothing) 
   last.store(value, relaxed);
 }
 
+template <class T>
+void clear(std::atomic<T>& figure) noexcept {
+  figure.store(T{}, relaxed);
+}
+template <class T, std::size_t n>
+void clear(std::array<std::atomic<T>, n>& figures) noexcept {
+  for (auto& each : figures) clear(each);
+}
+
+// A figure as the totals have it; what is not there leaves them as they are.
+template <class T>
+void tell(T& out, const std::atomic<T>& figure) noexcept {
+  out = figure.load(relaxed);
+}
+template <class T, std::size_t n>
+void tell(std::array<T, n>& out, const std::array<std::atomic<T>, n>& figures) noexcept {
+  for (std::size_t i = 0; i < n; ++i) out[i] = figures[i].load(relaxed);
+}
+void tell(const char*& out, const std::atomic<const char*>& op) noexcept {
+  if (const char* name = op.load(relaxed)) out = name;
+}
+void tell(std::string& out, const std::atomic<const Device*>& device) {
+  if (const Device* last = device.load(relaxed)) out = last->name();
+}
+void tell(Site& out, const std::atomic<const SiteAccount*>& other) noexcept {
+  if (const SiteAccount* account = other.load(relaxed)) out = account->site;
+}
+
 std::uint64_t this_thread() noexcept {
   thread_local const auto id = static_cast<std::uint64_t>(::syscall(SYS_gettid));
   return id;
@@ -76,14 +105,26 @@ thread_local PreviousRead previous_read;
 namespace detail {
 
 void SiteAccount::add_wait(Nanoseconds waited, bool late) noexcept {
+  if constexpr (!keeps_ledger) return;
   blocked.fetch_add(1, relaxed);
   if (late) timed_out.fetch_add(1, relaxed);
   blocked_time.fetch_add(waited, relaxed);
   raise_to(longest, waited);
+  if (keeps_stacks.load(relaxed)) [[unlikely]]
+    notes.offer_stack(waited);
+}
+
+void SiteAccount::add_allowed(const char* why) noexcept {
+  if constexpr (!keeps_ledger) return;
+  allowed.fetch_add(1, relaxed);
+  notes.allowed(why);
 }
 
 void SiteAccount::add_passage(const SyncRequest& request, std::span<const TimelinePoint> points) noexcept {
+  if constexpr (!keeps_ledger) return;
   calls.fetch_add(1, relaxed);
+  if (keeps_stacks.load(relaxed)) [[unlikely]]
+    notes.offer_stack(0);
   if (request.bytes != 0) bytes.fetch_add(request.bytes, relaxed);
   if (request.intent != Intent::unstated) stated[static_cast<std::size_t>(request.intent)].fetch_add(1, relaxed);
   if (*request.op != '\0') note<const char*>(op, several_ops, request.op, nullptr);
@@ -114,7 +155,7 @@ void SiteAccount::add_passage(const SyncRequest& request, std::span<const Timeli
     }
   }
   if (made.stream != StreamId::none) {
-    note(stream, several_streams, index_of(made.stream), 0U);
+    note(stream, several_streams, made.stream, StreamId::none);
     if (const DeviceStream* owner = timeline(made.stream).stream()) device.store(&owner->device(), relaxed);
   }
   if (reason == SyncReason::value_read) {
@@ -131,48 +172,53 @@ void SiteAccount::add_passage(const SyncRequest& request, std::span<const Timeli
   }
 }
 
+template <class Visit>
+void SiteAccount::for_each_figure(Visit&& visit) {
+  visit(&SiteAccount::calls, &SyncTotals::calls);
+  visit(&SiteAccount::blocked, &SyncTotals::blocked);
+  visit(&SiteAccount::timed_out, &SyncTotals::timed_out);
+  visit(&SiteAccount::refused, &SyncTotals::refused);
+  visit(&SiteAccount::blocked_time, &SyncTotals::blocked_time);
+  visit(&SiteAccount::longest, &SyncTotals::longest);
+  visit(&SiteAccount::device_idle, &SyncTotals::device_idle);
+  visit(&SiteAccount::bytes, &SyncTotals::bytes);
+  visit(&SiteAccount::deepest_queue, &SyncTotals::deepest_queue);
+  visit(&SiteAccount::op, &SyncTotals::op);
+  visit(&SiteAccount::device, &SyncTotals::device);
+  visit(&SiteAccount::stream, &SyncTotals::stream);
+  visit(&SiteAccount::thread, &SyncTotals::thread);
+  visit(&SiteAccount::several_ops, &SyncTotals::several_ops);
+  visit(&SiteAccount::several_streams, &SyncTotals::several_streams);
+  visit(&SiteAccount::several_threads, &SyncTotals::several_threads);
+  visit(&SiteAccount::allowed, &SyncTotals::allowed);
+  visit(&SiteAccount::nothing_queued, &SyncTotals::nothing_queued);
+  visit(&SiteAccount::already_synced, &SyncTotals::already_synced);
+  visit(&SiteAccount::in_a_row, &SyncTotals::in_a_row);
+  visit(&SiteAccount::stated, &SyncTotals::stated);
+  visit(&SiteAccount::synced_before, &SyncTotals::synced_before_at);
+  visit(&SiteAccount::previous_at, &SyncTotals::previous_read_at);
+}
+
 void SiteAccount::reset() noexcept {
-  for (Count* each :
-       {&calls, &blocked, &timed_out, &refused, &bytes, &deepest_queue, &thread, &nothing_queued, &already_synced, &in_a_row})
-    each->store(0, relaxed);
-  for (Count& each : stated) each.store(0, relaxed);
-  for (auto* each : {&blocked_time, &longest, &device_idle}) each->store(0, relaxed);
-  for (auto* each : {&several_ops, &several_streams, &several_threads}) each->store(false, relaxed);
-  op.store(nullptr, relaxed);
-  device.store(nullptr, relaxed);
-  stream.store(0, relaxed);
+  for_each_figure([this](auto own, auto) { clear(this->*own); });
+  notes.clear();
 }
 
 SyncTotals SiteAccount::totals() const {
   SyncTotals out;
   out.site = site;
   out.reason = reason;
-  out.calls = calls.load(relaxed);
-  out.blocked = blocked.load(relaxed);
-  out.timed_out = timed_out.load(relaxed);
-  out.refused = refused.load(relaxed);
-  out.blocked_time = blocked_time.load(relaxed);
-  out.longest = longest.load(relaxed);
-  out.device_idle = device_idle.load(relaxed);
-  out.bytes = bytes.load(relaxed);
-  out.deepest_queue = deepest_queue.load(relaxed);
-  if (const char* name = op.load(relaxed)) out.op = name;
-  if (const Device* last = device.load(relaxed)) out.device = last->name();
-  out.stream = StreamId{stream.load(relaxed)};
-  out.thread = thread.load(relaxed);
-  out.several_ops = several_ops.load(relaxed);
-  out.several_streams = several_streams.load(relaxed);
-  out.several_threads = several_threads.load(relaxed);
-  out.nothing_queued = nothing_queued.load(relaxed);
-  out.already_synced = already_synced.load(relaxed);
-  out.in_a_row = in_a_row.load(relaxed);
-  for (std::size_t i = 0; i < intents; ++i) out.stated[i] = stated[i].load(relaxed);
-  if (const SiteAccount* other = synced_before.load(relaxed)) out.synced_before_at = other->site;
-  if (const SiteAccount* other = previous_at.load(relaxed)) out.previous_read_at = other->site;
+  for_each_figure([&](auto own, auto told) { tell(out.*told, this->*own); });
+  out.allowed_because = notes.allowed_because();
+  out.stack = notes.stack();
   return out;
 }
 
 SiteAccount& account_of(Site site, SyncReason reason) {
+  if constexpr (!keeps_ledger) {
+    static SiteAccount& nobodys = *new SiteAccount(site, reason);
+    return nobodys;
+  }
   auto& bucket = buckets[(site.hash() + static_cast<std::size_t>(reason)) % bucket_count];
   if (SiteAccount* found = find_in(bucket.load(std::memory_order_acquire), site, reason)) return *found;
   const std::lock_guard lock(growth_mutex());

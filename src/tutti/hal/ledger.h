@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -37,6 +38,12 @@ struct SyncTotals {
   bool several_streams = false;
   bool several_threads = false;
 
+  std::uint64_t allowed = 0;    // of the calls, those under an AllowSync
+  std::string allowed_because;  // the reason it gave last, its first 120 characters
+  // Return addresses of the passage that blocked longest, innermost first; empty unless stacks are kept. Where it has
+  // `most_stack_frames`, the callers beyond are not known.
+  std::vector<const void*> stack;
+
   // Evidence for the class of the site: how many of the calls ...
   std::uint64_t nothing_queued = 0;  // ... asked for streams that never had work, or for a value the host had made itself
   std::uint64_t already_synced = 0;  // ... asked for points the host had synced before, last at `synced_before_at`
@@ -49,6 +56,10 @@ struct SyncTotals {
 // Since the start or the last reset; one entry per site and reason, most expensive first.
 std::vector<SyncTotals> sync_totals();
 void reset_sync_totals() noexcept;
+
+// From now on every site keeps the native stack of its longest wait; off unless TUTTI_SYNC_STACKS=1.
+void set_sync_stacks(bool on) noexcept;
+inline constexpr std::size_t most_stack_frames = 48;
 
 // Sum over every site: the demand syncs of the program, and those among them that blocked.
 struct SyncCounts {

@@ -8,6 +8,7 @@
 
 #include "tutti/hal/ledger.h"
 #include "tutti/hal/point.h"
+#include "tutti/hal/site_notes.h"
 
 namespace tutti {
 
@@ -35,7 +36,7 @@ struct SiteAccount {
   Count deepest_queue{0};
   std::atomic<const char*> op{nullptr};
   std::atomic<const Device*> device{nullptr};
-  std::atomic<std::uint32_t> stream{0};
+  std::atomic<StreamId> stream{StreamId::none};
   Count thread{0};
   std::atomic<bool> several_ops{false};
   std::atomic<bool> several_streams{false};
@@ -46,10 +47,17 @@ struct SiteAccount {
   std::array<Count, intents> stated{};
   std::atomic<const SiteAccount*> synced_before{nullptr};
   std::atomic<const SiteAccount*> previous_at{nullptr};
+  Count allowed{0};
+  SiteNotes notes;
 
   SiteAccount(Site where, SyncReason why) noexcept : site(where), reason(why) {}
 
+  // Calls visit(field of an account, field of the totals) for every figure: what is reset, and what is told.
+  template <class Visit>
+  static void for_each_figure(Visit&& visit);
+
   void add_wait(Nanoseconds waited, bool late) noexcept;
+  void add_allowed(const char* why) noexcept;
   void add_passage(const SyncRequest& request, std::span<const TimelinePoint> points) noexcept;
   void reset() noexcept;
   [[nodiscard]] SyncTotals totals() const;

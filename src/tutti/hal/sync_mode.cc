@@ -103,6 +103,8 @@ void count(const SyncRequest& request) noexcept {
     each->happened(request, state.allowed != nullptr);
 }
 
+const char* allowance() noexcept { return state.allowed; }
+
 }  // namespace detail
 
 SyncScope::SyncScope(OnSync mode, Site site) noexcept

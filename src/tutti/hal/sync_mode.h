@@ -53,6 +53,8 @@ class SyncListener {
 // For the door: throws SyncForbidden or warns. Demand syncs only.
 void judge(const SyncRequest& request);
 void count(const SyncRequest& request) noexcept;
+// The reason of the innermost AllowSync of the thread; null: there is none.
+const char* allowance() noexcept;
 
 }  // namespace detail
 

@@ -1,9 +1,15 @@
 #include "tutti/backends/strand/host_waiter.h"
 
 #include <immintrin.h>
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
-#include <condition_variable>
-#include <mutex>
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <ctime>
+#include <utility>
 
 namespace tutti {
 
@@ -12,37 +18,52 @@ namespace {
 // A few microseconds: most waits for small work end here, without a system call on either side.
 constexpr int spins_before_blocking = 400;
 
-struct Waiter {
-  std::mutex mutex;
-  std::condition_variable reached_changed;
-  bool reached = false;
-};
+// Not a condition variable: that one's mutex is still held by the notifier when the host wakes, so the host would sleep twice.
+using Word = std::atomic<std::uint32_t>;
+static_assert(sizeof(Word) == sizeof(std::uint32_t) && Word::is_always_lock_free);
+
+// Returns when woken, when the word is not 0, when the deadline has passed, or for no reason at all.
+void sleep_on(Word& word, Deadline deadline) noexcept {
+  timespec until{};
+  if (deadline) {
+    const auto since = std::max(deadline->time_since_epoch(), Clock::duration::zero());
+    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(since);
+    until.tv_sec = seconds.count();
+    until.tv_nsec = std::chrono::nanoseconds(since - seconds).count();
+  }
+  // With a bitset the time is a point of the steady clock, not a length.
+  (void)::syscall(SYS_futex, &word, FUTEX_WAIT_BITSET_PRIVATE, 0, deadline ? &until : nullptr, nullptr, FUTEX_BITSET_MATCH_ANY);
+}
+
+thread_local bool woke_host = false;
+
+void wake(void* argument) noexcept {
+  woke_host = true;
+  static_cast<Word*>(argument)->store(1, std::memory_order_release);
+  // The waiter may have seen it and be gone. The kernel needs the address only; whoever else sleeps there wakes for no reason,
+  // as every user of a futex must expect.
+  (void)::syscall(SYS_futex, argument, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
+}
 
 }  // namespace
+
+bool has_woken_host() noexcept { return std::exchange(woke_host, false); }
 
 bool wait_on_host(Timeline& line, std::uint64_t value, Deadline deadline) {
   for (int i = 0; i < spins_before_blocking; ++i) {
     if (line.is_done(value)) return true;
     _mm_pause();
   }
-  Waiter waiter;
-  const auto notify = [](void* argument) noexcept {
-    auto& mine = *static_cast<Waiter*>(argument);
-    const std::lock_guard lock(mine.mutex);
-    mine.reached = true;
-    mine.reached_changed.notify_one();
-  };
-  if (!line.when_reached(value, notify, &waiter)) return true;
-  {
-    std::unique_lock lock(waiter.mutex);
-    if (deadline) {
-      waiter.reached_changed.wait_until(lock, *deadline, [&] { return waiter.reached; });
-    } else {
-      waiter.reached_changed.wait(lock, [&] { return waiter.reached; });
+  Word reached{0};
+  if (!line.when_reached(value, wake, &reached)) return true;
+  while (reached.load(std::memory_order_acquire) == 0) {
+    if (deadline && Clock::now() >= *deadline) {
+      line.forget(&reached);  // also waits for a notification that is still at work on the word
+      return line.is_done(value);
     }
+    sleep_on(reached, deadline);
   }
-  line.forget(&waiter);  // also waits for a notification that is still at work on the waiter
-  return line.is_done(value);
+  return true;  // who was notified is off the timeline's list
 }
 
 }  // namespace tutti

@@ -23,6 +23,27 @@ function waitedFor(site) {
   return op && device ? op + " on " + device : op || device;
 }
 
+// "in 3 of 10 calls: log the loss"
+function allowance(site) {
+  const some = site.allowed < site.calls ? "in " + humanCount(site.allowed) + " of " + humanCount(site.calls) + " calls" : "";
+  return [some, site.allowed_because || "without a reason"].filter(Boolean).join(": ");
+}
+
+// Shown while the site is the chosen one.
+function stackOf(site, about) {
+  const list = element("ol");
+  for (const frame of site.stack) {
+    const name = frame.function || (frame.module || "") + "+0x" + frame.offset.toString(16);
+    const item = element("li", {class: frame.tuttis ? "tuttis" : ""}, name);
+    if (frame.file) item.append(" ", element("span", {class: "about"}, "at " + frame.file + ":" + frame.line));
+    list.append(item);
+  }
+  const heading = site.longest_ns > 0 ? "Blocked longest, " + humanTime(site.longest_ns) + ", from" : "Called from";
+  const box = element("div", {class: "stack"}, element("p", {}, heading), list);
+  if (about) box.append(element("p", {class: "about"}, "Here " + about + "."));
+  return box;
+}
+
 function makeSites(report, pick) {
   const section = document.getElementById("sites");
   const body = section.querySelector("tbody");
@@ -33,7 +54,9 @@ function makeSites(report, pick) {
     const cell = element("td", {class: "wide"}, name,
       element("p", {class: "about"}, site.reason + (wanted ? ", waiting for " + wanted : "")),
       element("p", {}, site.evidence));
+    if (site.allowed > 0) cell.append(element("p", {class: "allowed"}, allowance(site)));
     if (site.fix) cell.append(element("p", {class: "fix"}, site.fix));
+    if (site.stack.length > 0) cell.append(stackOf(site, report.about_stacks));
     const kind = element("span", {class: "class " + (!site.fix ? "needed" : site.demand ? "demand" : "flow")}, site.class);
     const number = (label, text) => element("td", {class: "number", "data-label": label}, text);
     const row = element("tr", {"data-site": index, "aria-selected": "false"},
@@ -41,7 +64,7 @@ function makeSites(report, pick) {
       number("calls", humanCount(site.calls)), number("blocked", humanCount(site.blocked)),
       number("time", humanTime(site.blocked_ns)), number("idle", humanTime(site.device_idle_ns)));
     row.addEventListener("click", () => pick(index));
-    const words = [site.site, site.function, site.reason, site.class, site.evidence, site.fix || "", wanted,
+    const words = [site.site, site.function, site.reason, site.class, site.evidence, site.fix || "", wanted, site.allowed_because || "",
       site.demand ? "demand" : "flow"].join(" ").toLowerCase();
     body.append(row);
     return {row, words};
