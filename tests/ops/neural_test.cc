@@ -54,7 +54,8 @@ TEST_P(NeuralOnEachDevice, AnIgnoredLabelMayBeAnythingAndAMeanOfNothingIsNaN) {
   const Tensor logits = zeros({2, 4});
   EXPECT_FLOAT_EQ(item<float>(cross_entropy(logits, constant({-100, 1}), {.ignore_index = -100})), std::log(4.F));
   EXPECT_TRUE(std::isnan(item<float>(cross_entropy(logits, constant({-100, -100}), {.ignore_index = -100}))));
-  EXPECT_EQ(item<float>(cross_entropy(logits, constant({-100, -100}), {.reduction = Reduction::sum, .ignore_index = -100})), 0.F);
+  EXPECT_EQ(item<float>(cross_entropy(logits, constant({-100, -100}), {.reduction = LossReduction::sum, .ignore_index = -100})),
+            0.F);
 }
 
 // The sum of the losses alone is beyond what float16 holds.

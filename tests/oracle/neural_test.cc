@@ -133,8 +133,8 @@ TEST(NeuralAgainstNumPy, CrossEntropyOfLabels) {
         const Input labels = indices_in(random, lines, ignores ? -1 : 0, shape[axis]);
         const std::int64_t kind = random.from(0, 2);
         const std::array names{"none", "sum", "mean"};
-        CrossEntropyOptions options{
-            .reduction = std::array{Reduction::none, Reduction::sum, Reduction::mean}[static_cast<std::size_t>(kind)]};
+        CrossEntropyOptions options{.reduction = std::array{LossReduction::none, LossReduction::sum,
+                                                            LossReduction::mean}[static_cast<std::size_t>(kind)]};
         if (ignores) options.ignore_index = -1;
         oracle.add(random.seed(), "cross_entropy",
                    R"("reduction":")" + std::string(names[static_cast<std::size_t>(kind)]) + R"(","ignore_index":)" +
@@ -154,7 +154,7 @@ TEST(NeuralAgainstNumPy, CrossEntropyOfManyClassesAndManyLines) {
         oracle.add(random.seed(), "cross_entropy", R"("reduction":"mean","ignore_index":3)", {&x, &labels},
                    cross_entropy(x.tensor, labels.tensor, {.ignore_index = 3}));
         oracle.add(random.seed(), "cross_entropy", R"("reduction":"none","ignore_index":null)", {&x, &labels},
-                   cross_entropy(x.tensor, labels.tensor, {.reduction = Reduction::none}));
+                   cross_entropy(x.tensor, labels.tensor, {.reduction = LossReduction::none}));
       }
     }
   });

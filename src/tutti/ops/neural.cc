@@ -137,8 +137,8 @@ Tensor cross_entropy(const Tensor& logits, const Tensor& labels, const CrossEntr
   const CrossEntropyAttributes attributes{options.ignore_index.value_or(0), options.ignore_index.has_value()};
   const Tensor lines = detail::axis_last(logits, logits.rank() > 1 ? 1 : 0, site);
   Tensor losses = with_labels(cross_entropy_row, lines, labels, attributes, site);
-  if (options.reduction == Reduction::none) return losses;
-  if (options.reduction == Reduction::sum) return sum(losses, site);
+  if (options.reduction == LossReduction::none) return losses;
+  if (options.reduction == LossReduction::sum) return sum(losses, site);
   return with_labels(mean_loss_row, losses, labels, attributes, site);
 }
 

@@ -24,9 +24,9 @@ Tensor layer_norm(const Tensor& x, const Tensor& weight = {}, const Tensor& bias
 // Rows of the weight at these indices, negative ones counting from the end.
 Tensor embedding(const Tensor& weight, const Tensor& indices, Site site = {});
 
-enum class Reduction : std::uint8_t { none, sum, mean };
+enum class LossReduction : std::uint8_t { none, sum, mean };
 struct CrossEntropyOptions {
-  Reduction reduction = Reduction::mean;
+  LossReduction reduction = LossReduction::mean;
   std::optional<std::int64_t> ignore_index = {};  // such labels lose nothing and do not count in the mean
 };
 // -log softmax(logits) at the label. The classes are axis 1 of the logits (axis 0 of a vector); the labels, int32 or int64,

@@ -1,0 +1,288 @@
+#include "tutti/mesh/collectives.h"
+
+#include <array>
+
+#include "tutti/base/error.h"
+#include "tutti/base/text.h"
+#include "tutti/journal/named_scope.h"
+#include "tutti/mesh/group.h"
+#include "tutti/mesh/local_devices.h"
+#include "tutti/ops/comparison.h"
+#include "tutti/ops/elementwise.h"
+#include "tutti/ops/indexing.h"
+#include "tutti/ops/manipulation.h"
+
+namespace tutti {
+
+namespace {
+
+using detail::brought;
+using detail::Group;
+using detail::made_on;
+
+// Up to this size every member reduces all of it: one round of copies. Above, each reduces a part, and the parts are gathered:
+// less is moved, in two rounds.
+constexpr std::int64_t most_reduced_everywhere = std::int64_t{32} << 10U;
+
+Tensor sum_of(const std::vector<Tensor>& parts, Site site) { return add_n(parts, site); }
+
+// Half precision is summed and divided in f32.
+Tensor mean_of(const std::vector<Tensor>& parts, Site site) {
+  const DType dtype = parts.front().dtype();
+  const bool is_half = dtype == DType::f16 || dtype == DType::bf16;
+  std::vector<Tensor> wide;
+  for (const Tensor& part : parts) wide.push_back(is_half ? cast(part, DType::f32, site) : part);
+  return cast(divide(add_n(wide, site), static_cast<double>(parts.size()), site), dtype, site);
+}
+
+using Combine = Tensor (*)(TensorArg a, TensorArg b, Site site);
+
+template <Combine of_numbers, Combine of_bools>
+Tensor folded(const std::vector<Tensor>& parts, Site site) {
+  const Combine combine = parts.front().dtype() == DType::boolean ? of_bools : of_numbers;
+  Tensor out = parts.front();
+  for (std::size_t i = 1; i < parts.size(); ++i) out = combine(std::move(out), parts[i], site);
+  return out;
+}
+
+// By Reduction; the parts are in order of coordinates and lie on the device the result is made on.
+constexpr std::array<Tensor (*)(const std::vector<Tensor>&, Site), 5> reductions{
+    sum_of, mean_of, folded<minimum, logical_and>, folded<maximum, logical_or>, folded<multiply, multiply>};
+
+// What a collective needs to know of the devices it runs on, and the tensors it was given, each on its device.
+class Members {
+ public:
+  Members(const char* what, const std::vector<Tensor>& local, const Mesh& mesh, const std::vector<std::string>& dims, Site site)
+      : what_(what),
+        dims_(detail::dim_indices(mesh, dims, what, site)),
+        devices_(mesh.local_devices(site)),
+        site_(site),
+        scope_(what, site) {
+    detail::require_local_devices(mesh, what, site);
+    if (local.size() != devices_.size()) {
+      throw InvalidArgument(text(what, ": ", local.size(), " tensors were given for the ", devices_.size(),
+                                 " devices that this process has in the mesh; give one for each"),
+                            site);
+    }
+    groups_ = detail::local_groups(mesh, dims_, what, site);
+    for (const Group& group : groups_) check_alike(local, group);
+    for (std::size_t i = 0; i < local.size(); ++i)
+      held_.push_back(copy_to_device(local[i], *devices_[i], what, static_cast<int>(i), site));
+  }
+
+  [[nodiscard]] std::size_t group_size() const noexcept { return groups_.front().size(); }
+  [[nodiscard]] const Shape& shape_of(const Group& group) const { return held_[group.local.front()].shape(); }
+
+  // make(group, k) for member k of each group, on its device.
+  template <class Make>
+  std::vector<Tensor> on_each(Make&& make) {
+    std::vector<Tensor> out(held_.size());
+    for (const Group& group : groups_) {
+      for (std::size_t k = 0; k < group.size(); ++k) {
+        const std::size_t at = group.local[k];
+        out[at] = made_on(*devices_[at], site_, [&] { return make(group, k); });
+      }
+    }
+    return out;
+  }
+
+  // part(x, j) of every member j's tensor, on the device of member k.
+  template <class Part>
+  std::vector<Tensor> parts_for(const Group& group, std::size_t k, const std::vector<Tensor>& of, Part&& part) const {
+    std::vector<Tensor> out;
+    for (std::size_t j = 0; j < group.size(); ++j)
+      out.push_back(brought(part(of[group.local[j]]), *devices_[group.local[k]], site_));
+    return out;
+  }
+  [[nodiscard]] const std::vector<Tensor>& held() const noexcept { return held_; }
+
+  // The axis, which must be a multiple of the group's size.
+  std::size_t even_axis(std::int64_t axis) const {
+    std::size_t found = 0;
+    for (const Group& group : groups_) {
+      const Shape& shape = shape_of(group);
+      found = checked_axis(axis, shape.size(), site_);
+      if (shape[found] % static_cast<std::int64_t>(group.size()) == 0) continue;
+      throw ShapeError(text(what_, ": axis ", found, " of shape ", to_string(shape), " has ", shape[found],
+                            " elements, which must be evenly divisible by the ", group.size(), " devices of the mesh dimension"),
+                       site_);
+    }
+    return found;
+  }
+
+  void check_reduction(Reduction reduction) const {
+    for (const Tensor& each : held_) {
+      if (reduction != Reduction::mean || is_floating(each.dtype())) continue;
+      throw DTypeError(text(what_, ": a mean is of floating dtypes, not ", to_string(each.dtype()), "; cast it first"), site_);
+    }
+  }
+
+ private:
+  void check_alike(const std::vector<Tensor>& local, const Group& group) const {
+    const Tensor& first = local[group.local.front()];
+    for (const std::size_t at : group.local) {
+      const Tensor& each = local[at];
+      if (each.shape(site_) == first.shape(site_) && each.dtype() == first.dtype()) continue;
+      throw ShapeError(text(what_, ": the members of a group must bring one shape and dtype; ",
+                            devices_[group.local.front()]->name(), " brings ", to_string(first.dtype()), to_string(first.shape()),
+                            ", ", devices_[at]->name(), " brings ", to_string(each.dtype()), to_string(each.shape())),
+                       site_);
+    }
+  }
+
+  const char* what_;
+  std::vector<std::size_t> dims_;
+  std::span<LogicalDevice* const> devices_;
+  Site site_;
+  NamedScope scope_;
+  std::vector<Group> groups_;
+  std::vector<Tensor> held_;
+};
+
+// Part k of n of an axis; the parts differ in length by one at most.
+Tensor part_of(const Tensor& x, std::size_t axis, std::size_t k, std::size_t n, Site site) {
+  const auto length = x.shape()[axis];
+  const auto count = static_cast<std::int64_t>(n);
+  const auto at = static_cast<std::int64_t>(k);
+  return slice(x, static_cast<std::int64_t>(axis), {length * at / count, length * (at + 1) / count}, site);
+}
+
+Tensor joined(const std::vector<Tensor>& parts, std::size_t axis, Site site) {
+  return parts.size() == 1 ? parts.front() : concat(parts, static_cast<std::int64_t>(axis), site);
+}
+
+}  // namespace
+
+std::vector<Tensor> all_reduce(const std::vector<Tensor>& local, const Mesh& mesh, const MeshDims& dims, Reduction reduction,
+                               Site site) {
+  Members members("all_reduce", local, mesh, dims.names(), site);
+  members.check_reduction(reduction);
+  const std::size_t n = members.group_size();
+  if (n == 1) return members.held();
+  const auto reduce = reductions[static_cast<std::size_t>(reduction)];
+  const auto whole = [](const Tensor& x) { return x; };
+  const Tensor& first = members.held().front();
+  const std::int64_t bytes = first.size() * static_cast<std::int64_t>(size_of(first.dtype()));
+  if (bytes <= most_reduced_everywhere) {
+    return members.on_each(
+        [&](const Group& group, std::size_t k) { return reduce(members.parts_for(group, k, members.held(), whole), site); });
+  }
+  const std::vector<Tensor> parts = members.on_each([&](const Group& group, std::size_t k) {
+    return reduce(members.parts_for(group, k, members.held(),
+                                    [&](const Tensor& x) { return part_of(reshape(x, {-1}, site), 0, k, n, site); }),
+                  site);
+  });
+  return members.on_each([&](const Group& group, std::size_t k) {
+    return reshape(joined(members.parts_for(group, k, parts, whole), 0, site), members.shape_of(group), site);
+  });
+}
+
+std::vector<Tensor> broadcast(const std::vector<Tensor>& local, const Mesh& mesh, const std::string& dim, std::int64_t root,
+                              Site site) {
+  Members members("broadcast", local, mesh, {dim}, site);
+  if (root < 0 || root >= mesh.dim_size(dim)) {
+    throw InvalidArgument(
+        text("broadcast: mesh dimension '", dim, "' has size ", mesh.dim_size(dim), "; there is no root ", root), site);
+  }
+  return members.on_each(
+      [&](const Group& group, std::size_t) { return members.held()[group.local[static_cast<std::size_t>(root)]]; });
+}
+
+std::vector<Tensor> all_gather(const std::vector<Tensor>& local, const Mesh& mesh, const std::string& dim, std::int64_t axis,
+                               Site site) {
+  Members members("all_gather", local, mesh, {dim}, site);
+  return members.on_each([&](const Group& group, std::size_t k) {
+    const std::size_t along = checked_axis(axis, members.shape_of(group).size(), site);
+    return joined(members.parts_for(group, k, members.held(), [](const Tensor& x) { return x; }), along, site);
+  });
+}
+
+std::vector<Tensor> reduce_scatter(const std::vector<Tensor>& local, const Mesh& mesh, const std::string& dim, std::int64_t axis,
+                                   Reduction reduction, Site site) {
+  Members members("reduce_scatter", local, mesh, {dim}, site);
+  members.check_reduction(reduction);
+  const std::size_t along = members.even_axis(axis);
+  const std::size_t n = members.group_size();
+  if (n == 1) return members.held();
+  return members.on_each([&](const Group& group, std::size_t k) {
+    const auto part = [&](const Tensor& x) { return part_of(x, along, k, n, site); };
+    return contiguous(reductions[static_cast<std::size_t>(reduction)](members.parts_for(group, k, members.held(), part), site),
+                      site);
+  });
+}
+
+std::vector<Tensor> all_to_all(const std::vector<Tensor>& local, const Mesh& mesh, const std::string& dim,
+                               std::int64_t split_axis, std::int64_t concat_axis, Site site) {
+  Members members("all_to_all", local, mesh, {dim}, site);
+  const std::size_t from = members.even_axis(split_axis);
+  const std::size_t n = members.group_size();
+  if (n == 1) return members.held();
+  return members.on_each([&](const Group& group, std::size_t k) {
+    const std::size_t to = checked_axis(concat_axis, members.shape_of(group).size(), site);
+    return joined(members.parts_for(group, k, members.held(), [&](const Tensor& x) { return part_of(x, from, k, n, site); }), to,
+                  site);
+  });
+}
+
+namespace {
+
+// What was combined along these dimensions no longer differs along them.
+ShardedTensor whole_along(const ShardedTensor& x, const std::vector<std::string>& dims, std::vector<Tensor> shards, Site site) {
+  Layout layout = x.layout();
+  for (const std::string& dim : dims) {
+    if (const std::optional<std::size_t> axis = layout.axis_of(x.mesh().dim_index(dim, site))) layout = layout.with(*axis, {});
+  }
+  const Shape global = layout.global_shape(shards.front().shape(), site);
+  return {std::move(layout), global, std::move(shards)};
+}
+
+std::size_t sharded_axis(const ShardedTensor& x, const std::string& dim, const char* what, Site site) {
+  if (const std::optional<std::size_t> axis = x.layout(site).axis_of(x.mesh().dim_index(dim, site))) return *axis;
+  throw InvalidArgument(text(what, ": mesh dimension '", dim, "' shards no axis of the layout ", x.layout().specs_text()), site);
+}
+
+void require_whole(const ShardedTensor& x, std::size_t axis, const char* what, Site site) {
+  if (!x.layout().dim_of(axis)) return;
+  throw InvalidArgument(text(what, ": axis ", axis, " of the layout ", x.layout().specs_text(), " is sharded over '",
+                             x.layout().spec(axis), "' already"),
+                        site);
+}
+
+}  // namespace
+
+ShardedTensor all_reduce(const ShardedTensor& x, const MeshDims& dims, Reduction reduction, Site site) {
+  return whole_along(x, dims.names(), all_reduce(x.shards(site), x.mesh(), dims, reduction, site), site);
+}
+
+ShardedTensor broadcast(const ShardedTensor& x, const std::string& dim, std::int64_t root, Site site) {
+  return whole_along(x, {dim}, broadcast(x.shards(site), x.mesh(), dim, root, site), site);
+}
+
+ShardedTensor all_gather(const ShardedTensor& x, const std::string& dim, Site site) {
+  const std::size_t axis = sharded_axis(x, dim, "all_gather", site);
+  return whole_along(x, {dim}, all_gather(x.shards(), x.mesh(), dim, static_cast<std::int64_t>(axis), site), site);
+}
+
+ShardedTensor reduce_scatter(const ShardedTensor& x, const std::string& dim, std::int64_t axis, Reduction reduction, Site site) {
+  const std::size_t along = checked_axis(axis, x.rank(site), site);
+  const std::size_t over = x.mesh().dim_index(dim, site);
+  require_whole(x, along, "reduce_scatter", site);
+  if (const std::optional<std::size_t> other = x.layout().axis_of(over)) {
+    throw InvalidArgument(text("reduce_scatter: mesh dimension '", dim, "' shards axis ", *other, " of the layout ",
+                               x.layout().specs_text(), "; relayout it first, or use all_to_all"),
+                          site);
+  }
+  return {x.layout().with(along, over), x.shape(),
+          reduce_scatter(x.shards(), x.mesh(), dim, static_cast<std::int64_t>(along), reduction, site)};
+}
+
+ShardedTensor all_to_all(const ShardedTensor& x, const std::string& dim, std::int64_t axis, Site site) {
+  const std::size_t from = sharded_axis(x, dim, "all_to_all", site);
+  const std::size_t to = checked_axis(axis, x.rank(), site);
+  if (from == to) return x;
+  require_whole(x, to, "all_to_all", site);
+  return {x.layout().with(from, {}).with(to, x.mesh().dim_index(dim)), x.shape(),
+          all_to_all(x.shards(), x.mesh(), dim, static_cast<std::int64_t>(to), static_cast<std::int64_t>(from), site)};
+}
+
+}  // namespace tutti

@@ -1,0 +1,114 @@
+#include "tutti/mesh/sharded_creation.h"
+
+#include "tutti/base/error.h"
+#include "tutti/base/text.h"
+#include "tutti/mesh/local_devices.h"
+#include "tutti/mesh/number.h"
+#include "tutti/ops/creation.h"
+#include "tutti/ops/indexing.h"
+#include "tutti/tensor/view.h"
+
+namespace tutti {
+
+namespace {
+
+// make(shape of a shard, where it begins), on each device.
+template <class Make>
+ShardedTensor made_in(const char* function, const Shape& shape, const Layout& layout, Site site, Make&& make) {
+  detail::require_local_devices(layout.mesh(), function, site);
+  checked_bytes(DType::u8, shape, site);
+  const Shape shard = layout.shard_shape(shape, site);
+  return {layout, shape, detail::made_on_each(layout.mesh(), site, [&](std::size_t i) {
+            return make(shard, layout.shard_offset(shape, layout.mesh().local_positions()[i], site));
+          })};
+}
+
+// Elements of a draw that one of Philox's blocks makes, by dtype.
+std::int64_t per_block(DType dtype) { return size_of(dtype) == 8 ? 2 : 4; }
+
+// draw(count, blocks): so many elements in a row, from so many blocks on. Rows of the first axis lie in a row in the draw of the
+// whole tensor, so a device draws those it has from the block they begin in.
+template <class Draw>
+ShardedTensor drawn_in(const char* function, const Shape& shape, const Layout& layout, std::int64_t in_block, Site site,
+                       Draw&& draw) {
+  return made_in(function, shape, layout, site, [&](const Shape& shard, const Dims& offset) {
+    if (shape.empty()) return reshape(draw(1, 0), {}, site);
+    Shape rows = shape;
+    rows[0] = shard[0];
+    std::int64_t row_size = 1;
+    for (std::size_t axis = 1; axis < shape.size(); ++axis) row_size *= shape[axis];
+    const std::int64_t begin = offset[0] * row_size;
+    const std::int64_t before = begin % in_block;
+    const Tensor row_order = draw(before + shard[0] * row_size, begin / in_block);
+    Tensor part = reshape(slice(row_order, 0, {before, {}}, site), rows, site);
+    for (std::size_t axis = 1; axis < shape.size(); ++axis) {
+      if (shard[axis] != shape[axis])
+        part = slice(part, static_cast<std::int64_t>(axis), {offset[axis], offset[axis] + shard[axis]}, site);
+    }
+    return contiguous(part, site);
+  });
+}
+
+}  // namespace
+
+ShardedTensor full(const Shape& shape, const Layout& layout, NumberArg value, DType dtype, Site site) {
+  return made_in("full", shape, layout, site,
+                 [&](const Shape& shard, const Dims&) { return full(shard, detail::as_argument(value, site), dtype, site); });
+}
+ShardedTensor zeros(const Shape& shape, const Layout& layout, DType dtype, Site site) {
+  return full(shape, layout, 0, dtype, site);
+}
+ShardedTensor ones(const Shape& shape, const Layout& layout, DType dtype, Site site) {
+  return full(shape, layout, 1, dtype, site);
+}
+
+ShardedTensor arange(std::int64_t start, std::int64_t stop, const Layout& layout, std::int64_t step, Site site) {
+  if (step == 0) throw InvalidArgument("arange: the step is 0; the stop would never be reached", site);
+  std::int64_t length = 0;
+  if (step == INT64_MIN ||
+      (step > 0 ? __builtin_sub_overflow(stop, start, &length) : __builtin_sub_overflow(start, stop, &length)))
+    throw InvalidArgument(text("arange: there are too many numbers from ", start, " to ", stop), site);
+  const std::int64_t size = step > 0 ? step : -step;
+  const std::int64_t count = length <= 0 ? 0 : (length - 1) / size + 1;
+  return made_in("arange", {count}, layout, site, [&](const Shape& shard, const Dims& offset) {
+    const std::int64_t first = start + offset[0] * step;
+    const std::int64_t end = shard[0] == 0 ? first : first + (shard[0] - 1) * step + (step > 0 ? 1 : -1);
+    return arange(first, end, {.step = step}, site);
+  });
+}
+
+ShardedTensor uniform(const Shape& shape, const Layout& layout, const UniformOptions& options, Site site) {
+  return drawn_in("uniform", shape, layout, per_block(options.dtype), site, [&](std::int64_t count, std::int64_t blocks) {
+    UniformOptions here = options;
+    here.counter += static_cast<std::uint64_t>(blocks);
+    return uniform({count}, here, site);
+  });
+}
+
+ShardedTensor normal(const Shape& shape, const Layout& layout, const NormalOptions& options, Site site) {
+  return drawn_in("normal", shape, layout, per_block(options.dtype), site, [&](std::int64_t count, std::int64_t blocks) {
+    NormalOptions here = options;
+    here.counter += static_cast<std::uint64_t>(blocks);
+    return normal({count}, here, site);
+  });
+}
+
+ShardedTensor randint(const Shape& shape, const Layout& layout, std::int64_t low, std::int64_t high,
+                      const RandintOptions& options, Site site) {
+  return drawn_in("randint", shape, layout, per_block(options.dtype), site, [&](std::int64_t count, std::int64_t blocks) {
+    RandintOptions here = options;
+    here.counter += static_cast<std::uint64_t>(blocks);
+    return randint({count}, low, high, here, site);
+  });
+}
+
+ShardedTensor bernoulli(const Shape& shape, const Layout& layout, double probability, const BernoulliOptions& options,
+                        Site site) {
+  return drawn_in("bernoulli", shape, layout, 4, site, [&](std::int64_t count, std::int64_t blocks) {
+    BernoulliOptions here = options;
+    here.counter += static_cast<std::uint64_t>(blocks);
+    return bernoulli({count}, probability, here, site);
+  });
+}
+
+}  // namespace tutti

@@ -1,0 +1,69 @@
+// A tensor spread over a mesh: a layout, and on each device of this process its shard.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tutti/mesh/layout.h"
+#include "tutti/ops/reading.h"
+#include "tutti/tensor/tensor.h"
+
+namespace tutti {
+
+// An immutable value, like Tensor: copying one copies pointers.
+class ShardedTensor {
+ public:
+  ShardedTensor() noexcept = default;
+  // The shards lie on this process's devices, in their order, and have the shape the layout says. See pack for others.
+  ShardedTensor(Layout layout, const Shape& global, std::vector<Tensor> shards)
+      : layout_(std::move(layout)), shape_(global), shards_(std::move(shards)) {}
+
+  [[nodiscard]] bool is_defined() const noexcept { return !shards_.empty(); }
+  [[nodiscard]] const Layout& layout(Site site = {}) const { return checked(site).layout_; }
+  [[nodiscard]] const Mesh& mesh(Site site = {}) const { return checked(site).layout_.mesh(); }
+  // Of the whole tensor.
+  [[nodiscard]] const Shape& shape(Site site = {}) const { return checked(site).shape_; }
+  [[nodiscard]] std::size_t rank(Site site = {}) const { return shape(site).size(); }
+  [[nodiscard]] DType dtype(Site site = {}) const { return checked(site).shards_.front().dtype(); }
+  // One for each of mesh().local_devices().
+  [[nodiscard]] const std::vector<Tensor>& shards(Site site = {}) const { return checked(site).shards_; }
+  // Asks, never blocks.
+  [[nodiscard]] bool is_ready(Site site = {}) const;
+
+ private:
+  [[nodiscard]] const ShardedTensor& checked(Site site) const;
+
+  Layout layout_;
+  Shape shape_;
+  std::vector<Tensor> shards_;
+};
+
+// One tensor for each device of this process, all of one shape and dtype, taken as the shards of a layout. Those that lie
+// elsewhere are copied. That shards which the layout calls the same are the same is for the caller to know.
+ShardedTensor pack(std::span<const Tensor> shards, const Layout& layout, Site site = {});
+inline ShardedTensor pack(const std::vector<Tensor>& shards, const Layout& layout, Site site = {}) {
+  return pack(std::span(shards), layout, site);
+}
+// The shards of this process's devices.
+std::vector<Tensor> unpack(const ShardedTensor& x, Site site = {});
+
+// A tensor cut up, each part sent to its devices. Every process has the same tensor.
+ShardedTensor shard(const Tensor& x, const Layout& layout, Site site = {});
+
+// All of it on one device, without a host sync; without a name: on this process's first device of the mesh.
+Tensor to_tensor(const ShardedTensor& x, std::string_view device = {}, Site site = {});
+
+// All elements in row order: one demand sync.
+template <Element T>
+std::vector<T> read(const ShardedTensor& x, Intent intent, Site site = {}) {
+  return read<T>(to_tensor(x, "CPU:0", site), intent, site);
+}
+template <Element T>
+std::vector<T> read(const ShardedTensor& x, Site site = {}) {
+  return read<T>(x, Intent::unstated, site);
+}
+
+}  // namespace tutti
