@@ -51,6 +51,19 @@ void tell_observer(std::span<const TimelinePoint> points) noexcept {
     observer->host_knows(points);
 }
 
+// `last`: the one that was waited for last.
+bool block_until_done(std::span<const TimelinePoint> points, Deadline deadline, TimelinePoint& last) {
+  bool all_done = true;
+  for (const TimelinePoint& point : points) {
+    if (is_done(point)) continue;
+    DeviceStream* producer = timeline(point.stream).stream();
+    if (producer == nullptr) continue;  // a stream retires only when all its work is done
+    last = point;
+    all_done = producer->block_until(point.value, deadline) && all_done;
+  }
+  return all_done;
+}
+
 thread_local int depth = 0;
 
 struct InsideDoor {
@@ -88,15 +101,8 @@ WaitResult await_all(std::span<const TimelinePoint> points, const SyncRequest& r
   }
   const InsideDoor inside;
   const Nanoseconds begin = now();
-  bool all_done = true;
   TimelinePoint last = *pending;
-  for (auto point = pending; point != points.end(); ++point) {
-    if (is_done(*point)) continue;
-    DeviceStream* producer = timeline(point->stream).stream();
-    if (producer == nullptr) continue;  // a stream retires only when all its work is done
-    last = *point;
-    all_done = producer->block_until(point->value, deadline) && all_done;
-  }
+  const bool all_done = block_until_done(points, deadline, last);
   const Nanoseconds end = now();
   account.add_wait(end - begin, !all_done);
   if (all_done) {
@@ -122,8 +128,19 @@ BlockingRegion::BlockingRegion(SyncReason reason, Site site) : account_(&detail:
 BlockingRegion::~BlockingRegion() {
   --depth;
   const Nanoseconds end = now();
-  account_->add_wait(end - begin_, false);
+  account_->add_wait(end - begin_, has_timed_out_);
   note_passage(account_->reason, account_->site, "", {}, begin_, end);
+}
+
+WaitResult BlockingRegion::await(std::span<const TimelinePoint> points, Deadline deadline) {
+  TimelinePoint last;
+  if (!block_until_done(points, deadline, last)) {
+    has_timed_out_ = true;
+    return WaitResult::timed_out;
+  }
+  for (const TimelinePoint& point : points) note_sync(point, *account_);
+  tell_observer(points);
+  return WaitResult::done;
 }
 
 }  // namespace tutti

@@ -45,9 +45,13 @@ class BlockingRegion {
   BlockingRegion(const BlockingRegion&) = delete;
   BlockingRegion& operator=(const BlockingRegion&) = delete;
 
+  // Work that has to be done as well: a part of the same passage.
+  WaitResult await(std::span<const TimelinePoint> points, Deadline deadline);
+
  private:
   detail::SiteAccount* account_;
   Nanoseconds begin_;
+  bool has_timed_out_ = false;
 };
 
 }  // namespace tutti

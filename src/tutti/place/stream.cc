@@ -79,7 +79,17 @@ TimelinePoint submit_mark(DeviceStream& stream, const char* name, const MarkPayl
   return point;
 }
 
-// Failures that no sync has reported yet: the first is thrown, and says what the others were.
+std::vector<DeviceStream*> all_streams(const Runtime& instance) {
+  std::vector<DeviceStream*> out;
+  for (LogicalDevice* device : instance.devices()) {
+    const auto streams = device->streams();
+    out.insert(out.end(), streams.begin(), streams.end());
+  }
+  return out;
+}
+
+}  // namespace
+
 void raise_failures(std::span<DeviceStream* const> streams) {
   constexpr std::size_t most_listed = 8;
   std::vector<FailureRef> found;
@@ -95,17 +105,6 @@ void raise_failures(std::span<DeviceStream* const> streams) {
   if (found.size() > most_listed + 1) all.also += text("\n  ... and ", found.size() - most_listed - 1, " more");
   all.raise();
 }
-
-std::vector<DeviceStream*> all_streams(const Runtime& instance) {
-  std::vector<DeviceStream*> out;
-  for (LogicalDevice* device : instance.devices()) {
-    const auto streams = device->streams();
-    out.insert(out.end(), streams.begin(), streams.end());
-  }
-  return out;
-}
-
-}  // namespace
 
 Event::Event(const Options& options) : is_timed_(options.timing) {}
 

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -105,6 +106,9 @@ class ManualOrder {
 
 // The stream the calling thread's ops use on that device.
 DeviceStream& current_stream(LogicalDevice& device) noexcept;
+
+// Throws the first failure of their work that no sync has reported yet, and what the others were.
+void raise_failures(std::span<DeviceStream* const> streams);
 
 // All streams of one device ("": the one an op would run on), or of all devices.
 void synchronize(std::string_view device = {}, const SyncOptions& options = {}, Site site = {});
