@@ -1,0 +1,57 @@
+#include "tutti/mesh/engines/patience.h"
+
+#include <immintrin.h>
+#include <linux/futex.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <climits>
+
+namespace tutti {
+
+namespace {
+
+constexpr int most_spins = 50;
+constexpr std::chrono::microseconds yielding{100};
+// One who is killed between changing the word and waking the others must not let them sleep on.
+constexpr std::chrono::milliseconds longest_sleep{250};
+
+void sleep_on(const void* word, std::uint32_t seen, Clock::time_point until) noexcept {
+  const auto since_boot = std::chrono::duration_cast<std::chrono::nanoseconds>(until.time_since_epoch()).count();
+  timespec at{};
+  at.tv_sec = since_boot / 1'000'000'000;
+  at.tv_nsec = since_boot % 1'000'000'000;
+  // Whatever ends it (a wake, a change before it, the time, a signal), the caller looks again.
+  ::syscall(SYS_futex, word, FUTEX_WAIT_BITSET, seen, &at, nullptr, FUTEX_BITSET_MATCH_ANY);
+}
+
+}  // namespace
+
+bool Patience::once_more(std::uint32_t seen) noexcept {
+  if (spins_ < most_spins) {
+    ++spins_;
+    _mm_pause();
+    return true;
+  }
+  const auto now = Clock::now();
+  if (deadline_ && now >= *deadline_) return false;
+  if (yields_until_ == Clock::time_point{}) yields_until_ = now + yielding;
+  if (now < yields_until_) {
+    ::sched_yield();
+    return true;
+  }
+  const auto until = deadline_ ? std::min(*deadline_, now + longest_sleep) : now + longest_sleep;
+  sleepers_.fetch_add(1);
+  sleep_on(word_, seen, until);
+  sleepers_.fetch_sub(1);
+  return true;
+}
+
+void wake_all(const void* word, const std::atomic<std::uint32_t>& sleepers) noexcept {
+  if (sleepers.load() != 0) ::syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
+}
+
+}  // namespace tutti

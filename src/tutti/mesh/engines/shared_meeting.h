@@ -1,0 +1,90 @@
+// A meeting of processes in shared memory. All come, say what they are about to do, and go on when all are there and agree; or
+// all who came learn the same: that it was given up, and who had come by then. Takes no lock, so a member killed anywhere on its
+// way never keeps the others longer than their deadline.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "tutti/base/clock.h"
+#include "tutti/mesh/engines/meeting_word.h"
+#include "tutti/mesh/engines/rendezvous.h"
+#include "tutti/mesh/engines/shared_segment.h"
+
+namespace tutti {
+
+// How a meeting ended: the same on every member that was at it.
+struct MeetingOutcome {
+  MeetingState ending = MeetingState::released;  // never open
+  std::uint32_t attempt = 0;                     // tells one failure from the next
+  // All were here and some had still to drain: then `came` holds those that were ready.
+  bool is_draining = false;
+  // Who had come when it was decided. Empty where this process was away while others tried many times more.
+  std::optional<MeetingMembers> came;
+  MeetingMembers draining;  // of those who came, who was not yet ready; as seen now
+  std::string detail;       // both sides of a mismatch
+};
+
+class SharedMeeting {
+ public:
+  static constexpr int most_members = most_meeting_members;
+  static constexpr std::size_t longest_text = 256;
+
+  static std::size_t bytes_for(int members) noexcept;
+  // Member 0 makes the segment. Throws InvalidArgument for more than most_members.
+  static std::unique_ptr<SharedMeeting> open(Rendezvous& rendezvous, const std::string& key, int members, int index,
+                                             Deadline deadline);
+  // Of a segment of bytes_for(members), zero at first.
+  SharedMeeting(SharedSegment segment, int members, int index);
+
+  [[nodiscard]] int size() const noexcept { return members_; }
+  [[nodiscard]] int index() const noexcept { return index_; }
+
+  // One thread at a time calls arrive, ready, wait and withdraw, in this order; `hash` stands for `what`, cut to longest_text.
+  // "Here." At once. A member that drains says ready() before it waits.
+  void arrive(std::uint64_t hash, std::string_view what, bool drains = false);
+  void ready() noexcept;
+  // Until all are here, and ready where someone drains. Spins and yields for 100 us, then sleeps.
+  MeetingOutcome wait(Deadline deadline);
+  // Takes the arrival back, instead of waiting.
+  void withdraw() noexcept;
+
+  // From any thread: ends what is in progress, for all, and lets every later wait of this process end at once.
+  void fail() noexcept;
+
+ private:
+  struct Slot;
+  struct Shared;
+
+  [[nodiscard]] Slot& slot(int member, std::uint32_t attempt) const noexcept;
+  void say(std::uint32_t attempt) const noexcept;
+  [[nodiscard]] bool all_agree(std::uint32_t attempt) const noexcept;
+  [[nodiscard]] std::string sides(std::uint32_t attempt) const;
+  [[nodiscard]] MeetingWord joined(MeetingWord word, bool drains) const noexcept;
+  void keep(MeetingWord& word) noexcept;
+  bool put(MeetingWord& before, MeetingWord after) noexcept;
+  bool join_only(std::uint32_t attempt) noexcept;
+  void end(std::uint32_t attempt, MeetingState state) noexcept;
+  std::uint32_t wait_for(std::uint32_t attempt, Deadline deadline) noexcept;
+  [[nodiscard]] MeetingOutcome given_up(std::uint32_t attempt) const;
+  [[nodiscard]] MeetingMembers draining_at(std::uint32_t attempt) const noexcept;
+
+  SharedSegment segment_;
+  Shared* shared_;
+  int members_;
+  int index_;
+  std::atomic<bool> failed_ = false;
+
+  // Of the arrival in progress.
+  std::uint64_t hash_ = 0;
+  std::string what_;
+  std::uint32_t attempt_ = 0;
+  bool parity_ = false;
+  bool drains_ = false;
+};
+
+}  // namespace tutti

@@ -1,0 +1,26 @@
+// The engines that every test of an exchange runs over.
+#pragma once
+
+#include <memory>
+#include <ostream>
+#include <string>
+
+#include "tutti/mesh/engines/exchange.h"
+#include "tutti/mesh/engines/rendezvous.h"
+
+namespace tutti::testing_engines {
+
+enum class Engine { shared_memory, small_slabs };
+
+inline std::string name_of(Engine engine) {
+  switch (engine) {
+    case Engine::shared_memory: return "SharedMemory";
+    case Engine::small_slabs: break;
+  }
+  return "SharedMemoryInSmallSlabs";
+}
+inline void PrintTo(Engine engine, std::ostream* out) { *out << name_of(engine); }
+
+std::unique_ptr<Exchange> open_exchange(Engine engine, Rendezvous& rendezvous, const std::string& key, int size, int index);
+
+}  // namespace tutti::testing_engines
