@@ -11,12 +11,13 @@ namespace tutti {
 
 struct BarrierOptions {
   std::string name = "(barrier)";
-  Timeout timeout = {};  // for all of it: roll call, draining, release. None: as long as it takes, with a line in the log every 10 s
+  Timeout timeout =
+      {};  // for all of it: roll call, draining, release. None: as long as it takes, with a line in the log every 10 s
 };
 
 // Only the processes of the mesh take part, and all of them in the same order of names. Throws BarrierTimeout, MemberLost,
-// MeetingMismatch, MeetingDeadlock or JobAborted with the same report on every process that came; it can be tried again. A failure of
-// a device's work that nobody has seen yet is thrown after the others were released.
+// MeetingMismatch, MeetingDeadlock or JobAborted with the same report on every process that came; it can be tried again. A
+// failure of a device's work that nobody has seen yet is thrown after the others were released.
 void barrier(const Mesh& mesh, const BarrierOptions& options = {}, Site site = {});
 
 }  // namespace tutti

@@ -1,14 +1,12 @@
 #include "tutti/mesh/collectives.h"
 
-#include <array>
-
 #include "tutti/base/error.h"
 #include "tutti/base/text.h"
 #include "tutti/journal/named_scope.h"
 #include "tutti/mesh/group.h"
 #include "tutti/mesh/local_devices.h"
-#include "tutti/ops/comparison.h"
-#include "tutti/ops/elementwise.h"
+#include "tutti/mesh/reductions.h"
+#include "tutti/mesh/remote_collectives.h"
 #include "tutti/ops/indexing.h"
 #include "tutti/ops/manipulation.h"
 
@@ -24,36 +22,12 @@ using detail::made_on;
 // less is moved, in two rounds.
 constexpr std::int64_t most_reduced_everywhere = std::int64_t{32} << 10U;
 
-Tensor sum_of(const std::vector<Tensor>& parts, Site site) { return add_n(parts, site); }
-
-// Half precision is summed and divided in f32.
-Tensor mean_of(const std::vector<Tensor>& parts, Site site) {
-  const DType dtype = parts.front().dtype();
-  const bool is_half = dtype == DType::f16 || dtype == DType::bf16;
-  std::vector<Tensor> wide;
-  for (const Tensor& part : parts) wide.push_back(is_half ? cast(part, DType::f32, site) : part);
-  return cast(divide(add_n(wide, site), static_cast<double>(parts.size()), site), dtype, site);
-}
-
-using Combine = Tensor (*)(TensorArg a, TensorArg b, Site site);
-
-template <Combine of_numbers, Combine of_bools>
-Tensor folded(const std::vector<Tensor>& parts, Site site) {
-  const Combine combine = parts.front().dtype() == DType::boolean ? of_bools : of_numbers;
-  Tensor out = parts.front();
-  for (std::size_t i = 1; i < parts.size(); ++i) out = combine(std::move(out), parts[i], site);
-  return out;
-}
-
-// By Reduction; the parts are in order of coordinates and lie on the device the result is made on.
-constexpr std::array<Tensor (*)(const std::vector<Tensor>&, Site), 5> reductions{
-    sum_of, mean_of, folded<minimum, logical_and>, folded<maximum, logical_or>, folded<multiply, multiply>};
-
 // What a collective needs to know of the devices it runs on, and the tensors it was given, each on its device.
 class Members {
  public:
   Members(const char* what, const std::vector<Tensor>& local, const Mesh& mesh, const std::vector<std::string>& dims, Site site)
-      : what_(what),
+      : mesh_(mesh),
+        what_(what),
         dims_(detail::dim_indices(mesh, dims, what, site)),
         devices_(mesh.local_devices(site)),
         site_(site),
@@ -64,7 +38,7 @@ class Members {
                                  " devices that this process has in the mesh; give one for each"),
                             site);
     }
-    groups_ = detail::local_groups(mesh, dims_, what, site);
+    groups_ = detail::groups_along(mesh, dims_);
     for (const Group& group : groups_) check_alike(local, group);
     for (std::size_t i = 0; i < local.size(); ++i)
       held_.push_back(copy_to_device(local[i], *devices_[i], what, static_cast<int>(i), site));
@@ -73,15 +47,29 @@ class Members {
   [[nodiscard]] std::size_t group_size() const noexcept { return groups_.front().size(); }
   [[nodiscard]] const Shape& shape_of(const Group& group) const { return held_[group.local.front()].shape(); }
 
-  // make(group, k) for member k of each group, on its device.
+  // make(group, k) for member k of each group that is all here, on its device.
   template <class Make>
   std::vector<Tensor> on_each(Make&& make) {
     std::vector<Tensor> out(held_.size());
     for (const Group& group : groups_) {
+      if (!group.is_local()) continue;
       for (std::size_t k = 0; k < group.size(); ++k) {
         const std::size_t at = group.local[k];
         out[at] = made_on(*devices_[at], site_, [&] { return make(group, k); });
       }
+    }
+    return out;
+  }
+
+  // The same with make(remote) for the members of each group that is not; every process goes through them in the same order.
+  template <class Make>
+  std::vector<Tensor> and_remote(std::vector<Tensor> out, Make&& make) {
+    for (const Group& group : groups_) {
+      if (group.is_local()) continue;
+      detail::RemoteGroup remote(mesh_, group, held_, site_);
+      const std::vector<Tensor> made = make(remote);
+      for (std::size_t i = 0; i < group.local.size(); ++i)
+        out[group.local[i]] = brought(made[i], *devices_[group.local[i]], site_);
     }
     return out;
   }
@@ -95,6 +83,13 @@ class Members {
     return out;
   }
   [[nodiscard]] const std::vector<Tensor>& held() const noexcept { return held_; }
+
+  // The same for all groups: their tensors have as many axes.
+  [[nodiscard]] std::size_t axis(std::int64_t axis) const {
+    std::size_t found = 0;
+    for (const Group& group : groups_) found = checked_axis(axis, shape_of(group).size(), site_);
+    return found;
+  }
 
   // The axis, which must be a multiple of the group's size.
   std::size_t even_axis(std::int64_t axis) const {
@@ -130,6 +125,7 @@ class Members {
     }
   }
 
+  const Mesh& mesh_;
   const char* what_;
   std::vector<std::size_t> dims_;
   std::span<LogicalDevice* const> devices_;
@@ -159,22 +155,25 @@ std::vector<Tensor> all_reduce(const std::vector<Tensor>& local, const Mesh& mes
   members.check_reduction(reduction);
   const std::size_t n = members.group_size();
   if (n == 1) return members.held();
-  const auto reduce = reductions[static_cast<std::size_t>(reduction)];
+  const auto reduce = [&](const std::vector<Tensor>& parts) { return detail::reduced(parts, reduction, site); };
   const auto whole = [](const Tensor& x) { return x; };
   const Tensor& first = members.held().front();
   const std::int64_t bytes = first.size() * static_cast<std::int64_t>(size_of(first.dtype()));
+  const auto remote = [&](detail::RemoteGroup& group) { return group.all_reduce(reduction); };
   if (bytes <= most_reduced_everywhere) {
-    return members.on_each(
-        [&](const Group& group, std::size_t k) { return reduce(members.parts_for(group, k, members.held(), whole), site); });
+    return members.and_remote(members.on_each([&](const Group& group, std::size_t k) {
+      return reduce(members.parts_for(group, k, members.held(), whole));
+    }),
+                              remote);
   }
   const std::vector<Tensor> parts = members.on_each([&](const Group& group, std::size_t k) {
     return reduce(members.parts_for(group, k, members.held(),
-                                    [&](const Tensor& x) { return part_of(reshape(x, {-1}, site), 0, k, n, site); }),
-                  site);
+                                    [&](const Tensor& x) { return part_of(reshape(x, {-1}, site), 0, k, n, site); }));
   });
-  return members.on_each([&](const Group& group, std::size_t k) {
+  return members.and_remote(members.on_each([&](const Group& group, std::size_t k) {
     return reshape(joined(members.parts_for(group, k, parts, whole), 0, site), members.shape_of(group), site);
-  });
+  }),
+                            remote);
 }
 
 std::vector<Tensor> broadcast(const std::vector<Tensor>& local, const Mesh& mesh, const std::string& dim, std::int64_t root,
@@ -184,17 +183,19 @@ std::vector<Tensor> broadcast(const std::vector<Tensor>& local, const Mesh& mesh
     throw InvalidArgument(
         text("broadcast: mesh dimension '", dim, "' has size ", mesh.dim_size(dim), "; there is no root ", root), site);
   }
-  return members.on_each(
-      [&](const Group& group, std::size_t) { return members.held()[group.local[static_cast<std::size_t>(root)]]; });
+  const auto at = static_cast<std::size_t>(root);
+  return members.and_remote(members.on_each([&](const Group& group, std::size_t) { return members.held()[group.local[at]]; }),
+                            [&](detail::RemoteGroup& group) { return group.broadcast(at); });
 }
 
 std::vector<Tensor> all_gather(const std::vector<Tensor>& local, const Mesh& mesh, const std::string& dim, std::int64_t axis,
                                Site site) {
   Members members("all_gather", local, mesh, {dim}, site);
-  return members.on_each([&](const Group& group, std::size_t k) {
-    const std::size_t along = checked_axis(axis, members.shape_of(group).size(), site);
+  const std::size_t along = members.axis(axis);
+  return members.and_remote(members.on_each([&](const Group& group, std::size_t k) {
     return joined(members.parts_for(group, k, members.held(), [](const Tensor& x) { return x; }), along, site);
-  });
+  }),
+                            [&](detail::RemoteGroup& group) { return group.all_gather(along); });
 }
 
 std::vector<Tensor> reduce_scatter(const std::vector<Tensor>& local, const Mesh& mesh, const std::string& dim, std::int64_t axis,
@@ -204,11 +205,11 @@ std::vector<Tensor> reduce_scatter(const std::vector<Tensor>& local, const Mesh&
   const std::size_t along = members.even_axis(axis);
   const std::size_t n = members.group_size();
   if (n == 1) return members.held();
-  return members.on_each([&](const Group& group, std::size_t k) {
+  return members.and_remote(members.on_each([&](const Group& group, std::size_t k) {
     const auto part = [&](const Tensor& x) { return part_of(x, along, k, n, site); };
-    return contiguous(reductions[static_cast<std::size_t>(reduction)](members.parts_for(group, k, members.held(), part), site),
-                      site);
-  });
+    return contiguous(detail::reduced(members.parts_for(group, k, members.held(), part), reduction, site), site);
+  }),
+                            [&](detail::RemoteGroup& group) { return group.reduce_scatter(along, reduction); });
 }
 
 std::vector<Tensor> all_to_all(const std::vector<Tensor>& local, const Mesh& mesh, const std::string& dim,
@@ -217,11 +218,12 @@ std::vector<Tensor> all_to_all(const std::vector<Tensor>& local, const Mesh& mes
   const std::size_t from = members.even_axis(split_axis);
   const std::size_t n = members.group_size();
   if (n == 1) return members.held();
-  return members.on_each([&](const Group& group, std::size_t k) {
-    const std::size_t to = checked_axis(concat_axis, members.shape_of(group).size(), site);
+  const std::size_t to = members.axis(concat_axis);
+  return members.and_remote(members.on_each([&](const Group& group, std::size_t k) {
     return joined(members.parts_for(group, k, members.held(), [&](const Tensor& x) { return part_of(x, from, k, n, site); }), to,
                   site);
-  });
+  }),
+                            [&](detail::RemoteGroup& group) { return group.all_to_all(from, to); });
 }
 
 namespace {

@@ -65,12 +65,8 @@ MeetingPlace::MeetingPlace(Member& member, std::string group, std::vector<int> r
 
 void MeetingPlace::meet(const std::string& what, Deadline deadline, Site site, const Drain& drain) {
   const Occupied here(is_occupied_, what, site);
-  const Meeting meeting{.group = group_,
-                        .ranks = ranks_,
-                        .what = what,
-                        .drains = static_cast<bool>(drain),
-                        .deadline = deadline,
-                        .site = site};
+  const Meeting meeting{
+      .group = group_, .ranks = ranks_, .what = what, .drains = static_cast<bool>(drain), .deadline = deadline, .site = site};
   if (is_shared()) return meet_in_memory(meeting, drain);
   meet_at_coordinator(meeting, drain);
   if (!std::exchange(has_tried_to_share_, true)) share(site);
@@ -92,15 +88,10 @@ void MeetingPlace::share(Site site) {
   bool is_open = false;
   try {
     StoreRendezvous store(member_, site);
-    const std::string host = host_identity();
-    store.put(text(key, "host/", member_.who().rank), host);
-    bool on_one_host = true;
-    for (const int rank : ranks_) on_one_host = store.get(text(key, "host/", rank), limit) == host && on_one_host;
-    if (!on_one_host) return;  // the same on every member
     try {
       made = SharedMeeting::open(store, key + "segment", static_cast<int>(ranks_.size()), index_, limit);
     } catch (const Error& e) {
-      log(LogLevel::info, text("tutti: ", group_, " meets at the coordinator: ", e.message()));
+      log(LogLevel::debug, text("tutti: ", group_, " meets at the coordinator: ", e.message()));
     }
     store.put(text(key, "open/", member_.who().rank), made != nullptr ? "yes" : "no");
     member_.arrive({.group = group_ + " (sharing)", .ranks = ranks_, .what = "sharing memory", .deadline = limit, .site = site})
@@ -133,11 +124,11 @@ void MeetingPlace::meet_in_memory(const Meeting& meeting, const Drain& drain) {
       return begin + log_every;
     }
     const auto waited = std::chrono::duration_cast<std::chrono::seconds>(Clock::now() - begin).count();
-    log(LogLevel::warning,
-        text("tutti: ", meeting.what, " of ", group_, ": still waiting for rank ", listed(ranks_in(~came, ranks_)), " after ", waited, " s"));
+    log(LogLevel::warning, text("tutti: ", meeting.what, " of ", group_, ": still waiting for rank ",
+                                listed(ranks_in(~came, ranks_)), " after ", waited, " s"));
     return Clock::now() + log_every;
   };
-  const MeetingOutcome outcome = owned_->wait(meeting.deadline, begin + worth_telling, on_delay);
+  const MeetingOutcome outcome = owned_->wait(meeting.deadline, {.at = begin + worth_telling, .call = on_delay});
   if (is_told) member_.waits_no_more(meeting);
   if (outcome.ending != MeetingState::released) explain(meeting, outcome);
 }
@@ -151,16 +142,14 @@ void MeetingPlace::explain(const Meeting& meeting, const MeetingOutcome& outcome
     cause = cause_;
     detail = why_;
   }
-  std::vector<int> arrived;
+  const std::vector<int> own{member_.who().rank};
+  std::vector<int> arrived = outcome.came ? ranks_in(*outcome.came, ranks_) : own;
+  std::vector<int> draining = ranks_in(outcome.draining, ranks_);
   if (outcome.is_draining) {
     arrived = ranks_;
-  } else if (outcome.came) {
-    arrived = ranks_in(*outcome.came, ranks_);
-  } else {
-    arrived = {member_.who().rank};
+    draining = outcome.came ? ranks_in(~*outcome.came, ranks_) : std::vector<int>();
   }
-  throw_meeting_failed(
-      member_.explain(meeting, outcome.attempt, cause, arrived, ranks_in(outcome.draining, ranks_), detail), meeting.site);
+  throw_meeting_failed(member_.explain(meeting, outcome.attempt, cause, arrived, draining, detail), meeting.site);
 }
 
 void MeetingPlace::lose(int rank, const std::string& why) {

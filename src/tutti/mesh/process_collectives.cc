@@ -105,10 +105,8 @@ Tensor call(const OpRow& op, ProcessGroup& group, const Tensor& x, Reduction red
   OpCall made(op, site);
   made.add(x);
   made.pinned = &runtime(site).cpu();
-  made.attributes = Attributes(GroupAttributes{.group = &group,
-                                               .size = static_cast<std::int64_t>(group.ranks().size()),
-                                               .root = root,
-                                               .reduction = reduction});
+  made.attributes = Attributes(GroupAttributes{
+      .group = &group, .size = static_cast<std::int64_t>(group.ranks().size()), .root = root, .reduction = reduction});
   const StreamScope on(group.stream());
   execute(made);
   return made.outputs[0];

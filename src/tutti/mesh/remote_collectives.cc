@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "tutti/mesh/local_devices.h"
 #include "tutti/mesh/process_collectives.h"
 #include "tutti/mesh/reductions.h"
 #include "tutti/ops/creation.h"
@@ -16,24 +17,29 @@ namespace {
 
 bool is_half(DType dtype) noexcept { return dtype == DType::f16 || dtype == DType::bf16; }
 
+// What the processes do with their parts. A mean is a sum at first; of bools, a sum is "or" and a product "and".
+Reduction between_processes(Reduction reduction, DType dtype) noexcept {
+  if (reduction == Reduction::mean) return Reduction::sum;
+  if (dtype == DType::boolean && reduction == Reduction::sum) return Reduction::max;
+  if (dtype == DType::boolean && reduction == Reduction::prod) return Reduction::min;
+  return reduction;
+}
+
 }  // namespace
 
 RemoteGroup::RemoteGroup(const Mesh& mesh, const Group& group, std::span<const Tensor> held, Site site)
-    : group_(group),
-      held_(held),
-      site_(site),
-      processes_(process_group(group.clients, site)),
-      by_client_(group.clients.size()) {
+    : group_(group), held_(held), site_(site), processes_(process_group(group.clients, site)), by_client_(group.clients.size()) {
   for (std::size_t k = 0; k < group.size(); ++k) {
     const int client = mesh.devices()[group.positions[k]].client;
-    const auto at = static_cast<std::size_t>(std::find(group.clients.begin(), group.clients.end(), client) - group.clients.begin());
+    const auto at =
+        static_cast<std::size_t>(std::find(group.clients.begin(), group.clients.end(), client) - group.clients.begin());
     seats_.push_back({at, by_client_[at].size()});
     by_client_[at].push_back(k);
     slots_ = std::max(slots_, by_client_[at].size());
   }
 }
 
-Tensor RemoteGroup::on_host(std::size_t local) const { return held_[group_.local[local]]; }
+Tensor RemoteGroup::on_host(std::size_t local) const { return brought(held_[group_.local[local]], runtime(site_).cpu(), site_); }
 
 Tensor RemoteGroup::part(const Tensor& x, std::size_t axis, std::size_t k) const {
   const std::int64_t length = x.shape()[axis] / static_cast<std::int64_t>(group_.size());
@@ -59,7 +65,7 @@ std::vector<Tensor> RemoteGroup::all_reduce(Reduction reduction) {
   const bool widens = reduction == Reduction::mean && is_half(dtype);
   std::vector<Tensor> mine;
   for (std::size_t i = 0; i < group_.local.size(); ++i) mine.push_back(widens ? cast(on_host(i), DType::f32, site_) : on_host(i));
-  const Reduction step = reduction == Reduction::mean ? Reduction::sum : reduction;
+  const Reduction step = between_processes(reduction, dtype);
   Tensor all = process_all_reduce(processes_, reduced(mine, step, site_), step, site_);
   if (reduction == Reduction::mean) all = cast(divide(all, static_cast<double>(group_.size()), site_), dtype, site_);
   return std::vector<Tensor>(group_.local.size(), all);
@@ -87,7 +93,7 @@ std::vector<Tensor> RemoteGroup::reduce_scatter(std::size_t axis, Reduction redu
   const DeviceScope on("CPU:0");
   const DType dtype = on_host(0).dtype();
   const bool widens = reduction == Reduction::mean && is_half(dtype);
-  const Reduction step = reduction == Reduction::mean ? Reduction::sum : reduction;
+  const Reduction step = between_processes(reduction, dtype);
   const Tensor mine = seated([&](std::size_t client, std::size_t slot) {
     std::vector<Tensor> parts;
     for (std::size_t i = 0; i < group_.local.size(); ++i) {
@@ -99,7 +105,8 @@ std::vector<Tensor> RemoteGroup::reduce_scatter(std::size_t axis, Reduction redu
   Tensor all = process_reduce_scatter(processes_, mine, step, site_);
   if (reduction == Reduction::mean) all = cast(divide(all, static_cast<double>(group_.size()), site_), dtype, site_);
   std::vector<Tensor> out;
-  for (std::size_t slot = 0; slot < group_.local.size(); ++slot) out.push_back(index(all, {static_cast<std::int64_t>(slot)}, site_));
+  for (std::size_t slot = 0; slot < group_.local.size(); ++slot)
+    out.push_back(index(all, {static_cast<std::int64_t>(slot)}, site_));
   return out;
 }
 
@@ -117,10 +124,9 @@ std::vector<Tensor> RemoteGroup::all_to_all(std::size_t split_axis, std::size_t 
   for (std::size_t slot = 0; slot < group_.local.size(); ++slot) {
     std::vector<Tensor> parts;
     for (const Seat& seat : seats_) {
-      parts.push_back(index(all,
-                            {static_cast<std::int64_t>(seat.client), static_cast<std::int64_t>(slot),
-                             static_cast<std::int64_t>(seat.slot)},
-                            site_));
+      parts.push_back(index(
+          all, {static_cast<std::int64_t>(seat.client), static_cast<std::int64_t>(slot), static_cast<std::int64_t>(seat.slot)},
+          site_));
     }
     out.push_back(concat(parts, static_cast<std::int64_t>(concat_axis), site_));
   }

@@ -42,9 +42,9 @@ class RemoteGroup {
   std::span<const Tensor> held_;
   Site site_;
   ProcessGroup& processes_;
-  std::vector<Seat> seats_;                              // of the members, in order
-  std::vector<std::vector<std::size_t>> by_client_;      // members of each process
-  std::size_t slots_ = 0;                                // of the process with most
+  std::vector<Seat> seats_;                          // of the members, in order
+  std::vector<std::vector<std::size_t>> by_client_;  // members of each process
+  std::size_t slots_ = 0;                            // of the process with most
 };
 
 }  // namespace tutti::detail

@@ -5,6 +5,7 @@
 #include "tutti/base/error.h"
 #include "tutti/base/text.h"
 #include "tutti/mesh/local_devices.h"
+#include "tutti/mesh/relayout.h"
 #include "tutti/ops/manipulation.h"
 #include "tutti/place/placement.h"
 #include "tutti/tensor/view.h"
@@ -124,6 +125,9 @@ ShardedTensor shard(const Tensor& x, const Layout& layout, Site site) {
 
 Tensor to_tensor(const ShardedTensor& x, std::string_view device, Site site) {
   LogicalDevice& to = device.empty() ? *x.mesh(site).local_devices().front() : find_device(device, site);
+  // Every process gets all of it: each must call this.
+  if (!x.mesh().is_local())
+    return detail::brought(relayout(x, Layout::replicated(x.mesh(), x.rank()), site).shards().front(), to, site);
   return detail::made_on(to, site, [&] { return Gathering(x, to, site).run(); });
 }
 

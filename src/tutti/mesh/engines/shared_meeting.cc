@@ -197,29 +197,36 @@ MeetingOutcome SharedMeeting::given_up(std::uint32_t attempt) const {
 }
 
 // Comes back with the word as it was when it was decided, or later.
-std::uint32_t SharedMeeting::wait_for(std::uint32_t attempt, Deadline deadline) noexcept {
+std::uint32_t SharedMeeting::wait_for(std::uint32_t attempt, Deadline deadline, MeetingDelay& delay) {
   std::atomic<std::uint32_t>& control = shared_->word.control;
-  Patience patience(&control, shared_->sleepers, deadline);
   for (;;) {
-    const std::uint32_t seen = control.load(std::memory_order_acquire);
-    if (MeetingWord::attempt_of(seen) != attempt || MeetingWord::state_of(seen) != MeetingState::open) return seen;
-    if (failed_.load(std::memory_order_relaxed)) {
-      end(attempt, MeetingState::failed);
-    } else if (!patience.once_more(seen)) {
+    const bool is_delay_first = delay.call && (!deadline || delay.at < *deadline);
+    Patience patience(&control, shared_->sleepers, is_delay_first ? Deadline(delay.at) : deadline);
+    for (;;) {
+      const std::uint32_t seen = control.load(std::memory_order_acquire);
+      if (MeetingWord::attempt_of(seen) != attempt || MeetingWord::state_of(seen) != MeetingState::open) return seen;
+      if (failed_.load(std::memory_order_relaxed)) {
+        end(attempt, MeetingState::failed);
+        continue;
+      }
+      if (patience.once_more(seen)) continue;
+      if (is_delay_first) break;
       end(attempt, MeetingState::timed_out);
     }
+    delay.at = delay.call(shared_->word.load().members());
   }
 }
 
-MeetingOutcome SharedMeeting::wait(Deadline deadline) {
+MeetingOutcome SharedMeeting::wait(Deadline deadline, const MeetingDelay& delay) {
   if (drains_) throw InvalidState("A member that drains waits at a meeting before it said that it is ready.", Site());
-  std::uint32_t seen = wait_for(attempt_, deadline);
+  MeetingDelay next = delay;
+  std::uint32_t seen = wait_for(attempt_, deadline, next);
   if (MeetingWord::parity_of(seen) == parity_) return given_up(attempt_);
   parity_ = !parity_;
   const bool has_second = MeetingWord::release_drains_of(seen);
   if (has_second) {
     attempt_ = (attempt_ + 1) & MeetingWord::attempt_mask;
-    if (join_only(attempt_)) seen = wait_for(attempt_, deadline);
+    if (join_only(attempt_)) seen = wait_for(attempt_, deadline, next);
     if (MeetingWord::parity_of(seen) == parity_) {
       MeetingOutcome out = given_up(attempt_);
       out.is_draining = true;
@@ -242,13 +249,36 @@ void SharedMeeting::withdraw() noexcept {
   while (word.attempt() == attempt_ && word.state() == MeetingState::open) {
     if (shared_->word.replace(word, word.without(index_))) return;
   }
-  // All are here already and wait for this one to be ready.
+  if (word.parity() != parity_ && word.release_drains()) end_second(MeetingState::failed);
+}
+
+// All are here already and wait for this one to be ready.
+void SharedMeeting::end_second(MeetingState state) noexcept {
   const std::uint32_t second = (attempt_ + 1) & MeetingWord::attempt_mask;
-  if (word.parity() == parity_ || !word.release_drains()) return;
+  MeetingWord word = shared_->word.load();
   while ((word.attempt() == attempt_ && word.state() == MeetingState::released) ||
          (word.attempt() == second && word.state() == MeetingState::open)) {
     const MeetingWord base = word.attempt() == second ? word : word.next();
-    if (put(word, base.ended(MeetingState::failed))) return;
+    if (put(word, base.ended(state))) return;
+  }
+}
+
+MeetingOutcome SharedMeeting::give_up() {
+  drains_ = false;
+  end(attempt_, MeetingState::timed_out);
+  if (shared_->word.load().parity() == parity_) return given_up(attempt_);
+  end_second(MeetingState::timed_out);
+  parity_ = !parity_;
+  attempt_ = (attempt_ + 1) & MeetingWord::attempt_mask;
+  MeetingOutcome out = given_up(attempt_);
+  out.is_draining = true;
+  return out;
+}
+
+void SharedMeeting::end_for_all() noexcept {
+  MeetingWord word = shared_->word.load();
+  while (word.state() == MeetingState::open && word.has(index_)) {
+    if (put(word, word.ended(MeetingState::failed))) return;
   }
 }
 

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -29,6 +30,11 @@ struct MeetingOutcome {
   std::string detail;       // both sides of a mismatch
 };
 
+struct MeetingDelay {
+  Clock::time_point at{};
+  std::function<Clock::time_point(const MeetingMembers& came)> call = {};  // none: never
+};
+
 class SharedMeeting {
  public:
   static constexpr int most_members = most_meeting_members;
@@ -48,11 +54,16 @@ class SharedMeeting {
   // "Here." At once. A member that drains says ready() before it waits.
   void arrive(std::uint64_t hash, std::string_view what, bool drains = false);
   void ready() noexcept;
-  // Until all are here, and ready where someone drains. Spins and yields for 100 us, then sleeps.
-  MeetingOutcome wait(Deadline deadline);
+  // Until all are here, and ready where someone drains. Spins and yields for 100 us, then sleeps. Where it takes longer than
+  // until delay.at, delay.call is called with who has come so far, and says when to be called again.
+  MeetingOutcome wait(Deadline deadline, const MeetingDelay& delay = {});
+  // Instead of ready() and wait(), where the deadline passed before this member had drained: the meeting ends for all.
+  MeetingOutcome give_up();
   // Takes the arrival back, instead of waiting.
   void withdraw() noexcept;
 
+  // From any thread: ends what this process is at, for all.
+  void end_for_all() noexcept;
   // From any thread: ends what is in progress, for all, and lets every later wait of this process end at once.
   void fail() noexcept;
 
@@ -69,7 +80,8 @@ class SharedMeeting {
   bool put(MeetingWord& before, MeetingWord after) noexcept;
   bool join_only(std::uint32_t attempt) noexcept;
   void end(std::uint32_t attempt, MeetingState state) noexcept;
-  std::uint32_t wait_for(std::uint32_t attempt, Deadline deadline) noexcept;
+  void end_second(MeetingState state) noexcept;
+  std::uint32_t wait_for(std::uint32_t attempt, Deadline deadline, MeetingDelay& delay);
   [[nodiscard]] MeetingOutcome given_up(std::uint32_t attempt) const;
   [[nodiscard]] MeetingMembers draining_at(std::uint32_t attempt) const noexcept;
 

@@ -1,0 +1,44 @@
+#include "tutti/mesh/reductions.h"
+
+#include <array>
+
+#include "tutti/ops/comparison.h"
+#include "tutti/ops/elementwise.h"
+#include "tutti/ops/manipulation.h"
+
+namespace tutti::detail {
+
+namespace {
+
+Tensor sum_of(const std::vector<Tensor>& parts, Site site) { return add_n(parts, site); }
+
+// Half precision is summed and divided in f32.
+Tensor mean_of(const std::vector<Tensor>& parts, Site site) {
+  const DType dtype = parts.front().dtype();
+  const bool is_half = dtype == DType::f16 || dtype == DType::bf16;
+  std::vector<Tensor> wide;
+  for (const Tensor& part : parts) wide.push_back(is_half ? cast(part, DType::f32, site) : part);
+  return cast(divide(add_n(wide, site), static_cast<double>(parts.size()), site), dtype, site);
+}
+
+using Combine = Tensor (*)(TensorArg a, TensorArg b, Site site);
+
+template <Combine of_numbers, Combine of_bools>
+Tensor folded(const std::vector<Tensor>& parts, Site site) {
+  const Combine combine = parts.front().dtype() == DType::boolean ? of_bools : of_numbers;
+  Tensor out = parts.front();
+  for (std::size_t i = 1; i < parts.size(); ++i) out = combine(std::move(out), parts[i], site);
+  return out;
+}
+
+// By Reduction; the parts are in order of coordinates and lie on the device the result is made on.
+constexpr std::array<Tensor (*)(const std::vector<Tensor>&, Site), 5> reductions{
+    sum_of, mean_of, folded<minimum, logical_and>, folded<maximum, logical_or>, folded<multiply, multiply>};
+
+}  // namespace
+
+Tensor reduced(const std::vector<Tensor>& parts, Reduction reduction, Site site) {
+  return reductions[static_cast<std::size_t>(reduction)](parts, site);
+}
+
+}  // namespace tutti::detail
