@@ -19,9 +19,9 @@ struct Membership {
   bool rank_0_starts_coordinator = false;
 };
 
-// The first complete set of variables wins: ours (TUTTI_RANK, TUTTI_WORLD_SIZE, TUTTI_LOCAL_RANK, TUTTI_COORDINATOR, TUTTI_JOB_ID,
-// TUTTI_JOB_SECRET), torchrun's, DTensor's, Open MPI's, MPICH's, Slurm's; none: alone. Throws InvalidArgument for a set of which
-// only a part is there or a value that cannot be, naming the variables.
+// The first complete set of variables wins: ours (TUTTI_RANK, TUTTI_WORLD_SIZE, TUTTI_LOCAL_RANK, TUTTI_COORDINATOR,
+// TUTTI_JOB_ID, TUTTI_JOB_SECRET), torchrun's, DTensor's, Open MPI's, MPICH's, Slurm's; none: alone. Throws InvalidArgument for a
+// set of which only a part is there or a value that cannot be, naming the variables.
 Membership membership_from_environment(Site site = {});
 
 }  // namespace tutti
