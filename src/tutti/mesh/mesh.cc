@@ -5,6 +5,7 @@
 
 #include "tutti/base/error.h"
 #include "tutti/base/text.h"
+#include "tutti/mesh/world.h"
 
 namespace tutti {
 
@@ -20,6 +21,11 @@ struct Mesh::State {
 namespace {
 
 MeshDevice mesh_device(int client, const LogicalDevice& device) { return {client, device.type(), device.index()}; }
+
+MeshClients said_or_launched(const MeshClients& said, Site site) {
+  if (said.rank != MeshClients{}.rank || said.world != MeshClients{}.world) return said;
+  return {.rank = process_rank(site), .world = process_count(site)};
+}
 
 // Checks what was described and finds this process's devices.
 Mesh make_mesh(MeshDescription described, const MeshClients& client, std::string_view function, Site site) {
@@ -216,11 +222,12 @@ Mesh create_mesh(const std::vector<MeshDim>& dims, const std::vector<std::string
   for (const LogicalDevice* device : chosen_devices(devices, options.device_type, "create_mesh", site))
     mesh.devices.push_back(mesh_device(0, *device));
   resolve_sizes(mesh, "create_mesh", site);
-  return make_mesh(std::move(mesh), {}, "create_mesh", site);
+  return make_mesh(std::move(mesh), {.rank = 0, .world = 1}, "create_mesh", site);
 }
 
 Mesh create_distributed_mesh(const std::vector<MeshDim>& dims, const std::vector<std::string>& local_devices,
-                             const MeshClients& clients, const MeshOptions& options, Site site) {
+                             const MeshClients& of, const MeshOptions& options, Site site) {
+  const MeshClients clients = said_or_launched(of, site);
   const auto local = chosen_devices(local_devices, options.device_type, "create_distributed_mesh", site);
   if (clients.world > 0 && local.size() > most_mesh_devices / static_cast<std::size_t>(clients.world)) {
     throw InvalidArgument(text("create_distributed_mesh: a mesh has at most ", most_mesh_devices, " devices; ", local.size(),
@@ -246,7 +253,7 @@ Mesh create_distributed_mesh(const std::vector<MeshDim>& dims, const std::vector
 }
 
 Mesh parse_mesh(std::string_view text, const MeshClients& clients, Site site) {
-  return make_mesh(parse_mesh_text(text, site), clients, "parse_mesh", site);
+  return make_mesh(parse_mesh_text(text, site), said_or_launched(clients, site), "parse_mesh", site);
 }
 
 }  // namespace tutti

@@ -15,10 +15,10 @@
 
 namespace tutti {
 
-// Which of how many processes this one is.
+// Which of how many processes this one is; left out: as its launcher says.
 struct MeshClients {
-  int rank = 0;
-  int world = 1;
+  int rank = -1;
+  int world = 0;
 };
 
 // One coordinate of a device: at x = 1.
@@ -91,7 +91,7 @@ Mesh create_mesh(const std::vector<MeshDim>& dims, const std::vector<std::string
 // Over the devices of many processes, each of which makes the same call with as many devices of its own: those of client k are
 // the k-th block of the list.
 Mesh create_distributed_mesh(const std::vector<MeshDim>& dims, const std::vector<std::string>& local_devices,
-                             const MeshClients& clients, const MeshOptions& options = {}, Site site = {});
+                             const MeshClients& clients = {}, const MeshOptions& options = {}, Site site = {});
 
 // Reads what to_string wrote, here or on another client of the mesh.
 Mesh parse_mesh(std::string_view text, const MeshClients& clients = {}, Site site = {});
