@@ -3,6 +3,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <memory>
 #include <string>
 
@@ -17,8 +18,15 @@ struct CoordinatorOptions {
   std::string secret;  // empty is refused
   std::chrono::milliseconds dead_after{10'000};
   std::chrono::milliseconds linger{2'000};  // after the last member has gone: for late questions
+  // Some came and all of those have gone, but others never came.
+  std::chrono::milliseconds absent_limit{60'000};
   // Nobody ever came: give up after this.
   std::chrono::milliseconds idle_limit{600'000};
+  // What it will hold at most: values and keys of the store; what waits to be read by one member.
+  std::size_t store_limit = std::size_t{64} << 20U;
+  std::size_t unread_limit = std::size_t{8} << 20U;
+  // A connection must have shown its knowledge of the secret and its rank within this.
+  std::chrono::milliseconds greeting_limit{5'000};
 };
 
 class Coordinator {

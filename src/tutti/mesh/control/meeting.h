@@ -21,6 +21,7 @@ struct MissingMember {
   std::string host;                         // empty: never connected
   int pid = 0;                              // 0: never connected
   std::chrono::milliseconds last_heard{0};  // how long ago
+  std::string how;                          // "its connection closed", "restarted 2 s ago"; empty: nothing to say
   std::string doing;                        // "MatMul at train.cc:31", as it last said
   std::string waiting_at;                   // the meeting it is at instead; empty: at none
 };
@@ -34,8 +35,9 @@ struct MeetingReport {
   std::string group;
   int arrived = 0;
   int expected = 0;
-  std::vector<MissingMember> missing;  // those that failed or died first, then those not arrived, then those that drain
-  std::string detail;                  // both sides of a mismatch, the circle of a deadlock, why the job was aborted
+  std::chrono::milliseconds waited{0};  // since the first came; 0: not known
+  std::vector<MissingMember> missing;   // those that failed or died first, then those not arrived, then those that drain
+  std::string detail;                   // both sides of a mismatch, the circle of a deadlock, why the job was aborted
 
   // Several lines, at most 80 columns where names allow.
   [[nodiscard]] std::string to_text() const;

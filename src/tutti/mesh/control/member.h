@@ -20,6 +20,10 @@ struct MemberOptions {
   std::chrono::milliseconds connect_timeout{60'000};
   std::chrono::milliseconds heartbeat{1'000};
   std::chrono::milliseconds dead_after{10'000};  // nothing heard for so long
+  std::chrono::milliseconds log_every{10'000};   // who is still missing, where a meeting takes long
+  // This process takes leave only for a while, and another comes under its rank (`tutti barrier` in a script): others wait for it
+  // as for one that has not come yet. Otherwise who waits for a member that has left is told so at once.
+  bool comes_back = false;
   // What this process is doing, for others' reports: asked with each heartbeat, from the member's thread. Short, never blocks.
   std::function<std::string()> doing;
 };
@@ -68,14 +72,20 @@ class Member {
   // Every member's pending and later calls fail with this.
   virtual void abort(const std::string& why) = 0;
 
-  // Called from the member's thread, once for each: a member died, or the job was aborted (rank -1). Set before it is needed.
+  // Called from the member's thread, once for each: a member died, or the job was aborted or the coordinator lost (rank -1). What
+  // came before it was set is told then. The call must not be the one that lets go of the member.
   virtual void on_loss(std::function<void(int rank, const std::string& why)> call) = 0;
+
+  // Called from the member's thread: what waits_at() told of cannot end, because those it waits for wait in a circle. The
+  // report's group and what say which. Set before it is needed.
+  virtual void on_deadlock(std::function<void(const MeetingReport& report)> call) = 0;
 
   // Others meet faster (in shared memory) and come here only when a meeting failed: the coordinator makes one report of it, from
   // who came and its own knowledge of the rest, and gives the same to all who ask. `attempt` tells failures of one group apart.
   virtual MeetingReport explain(const Meeting& meeting, std::uint64_t attempt, MeetingReport::Cause cause,
                                 const std::vector<int>& arrived, const std::vector<int>& draining, const std::string& detail) = 0;
-  // The same for those who wait long elsewhere: lets the coordinator say where this process waits, and find deadlocks. Does not wait.
+  // The same for those who wait long elsewhere: lets the coordinator say where this process waits, and find deadlocks. Does not
+  // wait.
   virtual void waits_at(const Meeting& meeting) = 0;
   virtual void waits_no_more(const Meeting& meeting) = 0;
 };

@@ -1,0 +1,86 @@
+#include "tutti/mesh/control/meeting.h"
+
+#include <string_view>
+#include <utility>
+
+#include "tutti/base/human_time.h"
+#include "tutti/base/paragraph.h"
+#include "tutti/base/text.h"
+
+namespace tutti {
+
+namespace {
+
+// "500 ms", "2.50 s": the meeting's own scale, without decimals below a second.
+std::string duration(std::chrono::milliseconds time) {
+  return time < std::chrono::seconds(1) ? text(time.count(), " ms") : human_time(std::chrono::nanoseconds(time).count());
+}
+
+std::string describe(const MissingMember& member) {
+  using Why = MissingMember::Why;
+  std::string line = text("rank ", member.rank);
+  if (member.pid != 0) line += text(" (", printable(member.host), ", pid ", member.pid, ")");
+  line += ": ";
+  const std::string ago = text(duration(member.last_heard), " ago");
+  const std::string how = member.how.empty() ? std::string() : text(" (", printable(member.how, 200), ")");
+  switch (member.why) {
+    case Why::never_connected: return line + "never connected";
+    case Why::died: line += text("died ", ago, how); break;
+    case Why::left: return line + text("left ", ago, how);
+    case Why::not_arrived: line += text("not arrived", how, ", last heard of ", ago); break;
+    case Why::draining: line += text("came, its devices still work", how); break;
+  }
+  if (!member.doing.empty()) line += text("; last doing ", printable(member.doing, 200));
+  if (!member.waiting_at.empty()) line += text("; waits at ", printable(member.waiting_at, 400), " instead");
+  return line;
+}
+
+std::string headline(const MeetingReport& report) {
+  using Cause = MeetingReport::Cause;
+  const std::string where = text(printable(report.what, 200), " of ", printable(report.group, 200), ": ");
+  const std::string came = text(report.arrived, " of ", report.expected, " came");
+  switch (report.cause) {
+    case Cause::timed_out:
+      return text(where, came, report.waited.count() == 0 ? std::string() : text(" within ", duration(report.waited)));
+    case Cause::member_lost: return text(where, came, ", and a member is lost");
+    case Cause::mismatch: return text(where, "members came for different things");
+    case Cause::deadlock: return text(where, "deadlock, each waits for another");
+    case Cause::aborted: break;
+  }
+  return report.what.empty() ? "the job was aborted" : text(where, "the job was aborted");
+}
+
+}  // namespace
+
+std::string MeetingReport::to_text() const {
+  const bool lists_missing = !missing.empty() && cause != Cause::mismatch && cause != Cause::deadlock;
+  std::string out = paragraph(text(headline(*this), lists_missing ? "; missing:" : detail.empty() ? "" : ":"));
+  if (!detail.empty()) {
+    for (std::string_view rest = detail; !rest.empty();) {
+      const std::size_t end = rest.find('\n');
+      out += paragraph(printable(rest.substr(0, end), 1000), 2);
+      rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);
+    }
+  }
+  if (lists_missing) {
+    for (const MissingMember& member : missing) out += paragraph(describe(member), 2);
+  }
+  out.pop_back();
+  return out;
+}
+
+MeetingFailed::MeetingFailed(MeetingReport what_failed, Site where)
+    : Error(what_failed.to_text(), where), report(std::move(what_failed)) {}
+
+void throw_meeting_failed(MeetingReport report, Site site) {
+  switch (report.cause) {
+    case MeetingReport::Cause::timed_out: throw BarrierTimeout(std::move(report), site);
+    case MeetingReport::Cause::member_lost: throw MemberLost(std::move(report), site);
+    case MeetingReport::Cause::mismatch: throw MeetingMismatch(std::move(report), site);
+    case MeetingReport::Cause::deadlock: throw MeetingDeadlock(std::move(report), site);
+    case MeetingReport::Cause::aborted: break;
+  }
+  throw JobAborted(std::move(report), site);
+}
+
+}  // namespace tutti

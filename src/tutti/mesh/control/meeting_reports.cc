@@ -1,0 +1,91 @@
+// What is said of a meeting that failed.
+#include <algorithm>
+
+#include "tutti/mesh/control/meetings.h"
+#include "tutti/mesh/control/rank_words.h"
+
+namespace tutti::control {
+
+namespace {
+
+using Why = MissingMember::Why;
+
+// Those that are lost, then those awaited, then those that drain.
+int order(Why why) {
+  switch (why) {
+    case Why::died: return 0;
+    case Why::left: return 1;
+    case Why::never_connected: return 2;
+    case Why::not_arrived: return 3;
+    case Why::draining: return 4;
+  }
+  return 5;
+}
+
+void sort_missing(MeetingReport& report) {
+  std::stable_sort(report.missing.begin(), report.missing.end(),
+                   [](const MissingMember& a, const MissingMember& b) { return order(a.why) < order(b.why); });
+}
+
+}  // namespace
+
+std::string Meetings::waiting_at(int rank, const std::string& group, const std::string& what) const {
+  for (const Open* meeting : at_[static_cast<std::size_t>(rank)]) {
+    if (meeting->group != group || meeting->what != what) {
+      return place_in_words(meeting->what, meeting->group, meeting->place(rank)->site);
+    }
+  }
+  return {};
+}
+
+MeetingReport Meetings::report(const Open& meeting, MeetingReport::Cause cause, Time now) const {
+  MeetingReport report;
+  report.cause = cause;
+  report.what = meeting.what;
+  report.group = meeting.group;
+  report.arrived = static_cast<int>(meeting.came);
+  report.expected = static_cast<int>(meeting.ranks.size());
+  // At a deadline, what was asked for counts, not when this came to be known.
+  const bool late = cause == MeetingReport::Cause::timed_out && meeting.deadline && *meeting.deadline <= now;
+  report.waited = std::chrono::round<std::chrono::milliseconds>((late ? *meeting.deadline : now) - meeting.begun);
+  for (std::size_t i = 0; i < meeting.ranks.size(); ++i) {
+    const int rank = meeting.ranks[i];
+    const Place& place = meeting.places[i];
+    if (place.here && place.ready) continue;
+    MissingMember member = roster_.describe(rank, now);
+    if (place.here) member.why = Why::draining;
+    if (!place.here) member.waiting_at = waiting_at(rank, meeting.group, meeting.what);
+    report.missing.push_back(std::move(member));
+  }
+  sort_missing(report);
+  return report;
+}
+
+MeetingReport Meetings::explain(const Call& call, MeetingReport::Cause cause, const std::vector<int>& arrived,
+                                const std::vector<int>& draining, const std::string& detail, Time now) const {
+  MeetingReport report;
+  report.cause = cause;
+  report.what = call.what;
+  report.group = call.group;
+  report.arrived = static_cast<int>(arrived.size());
+  report.expected = static_cast<int>(call.ranks.size());
+  report.detail = detail;
+  for (const int rank : call.ranks) {
+    const bool came = std::binary_search(arrived.begin(), arrived.end(), rank);
+    const bool drains = std::binary_search(draining.begin(), draining.end(), rank);
+    MissingMember member = roster_.describe(rank, now);
+    // Who came and died there is missing all the same.
+    if (member.why == Why::not_arrived) {
+      if (came && !drains) continue;
+      if (drains) member.why = Why::draining;
+      if (!came) member.waiting_at = waiting_at(rank, call.group, call.what);
+    } else if (came && member.why == Why::left) {
+      continue;
+    }
+    report.missing.push_back(std::move(member));
+  }
+  sort_missing(report);
+  return report;
+}
+
+}  // namespace tutti::control

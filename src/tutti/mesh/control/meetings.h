@@ -1,0 +1,118 @@
+// Meetings in progress: who came, who is awaited, which of them can never complete.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "tutti/mesh/control/messages.h"
+#include "tutti/mesh/control/roster.h"
+
+namespace tutti::control {
+
+// A circle of waiting members must stand still for so long before it is called a deadlock: a member may have more threads.
+inline constexpr std::chrono::milliseconds deadlock_after{100};
+
+class Meetings {
+ public:
+  Meetings(Roster& roster, Outbox& outbox) : roster_(roster), outbox_(outbox), at_(static_cast<std::size_t>(roster.world())) {}
+
+  // The member comes to the first meeting of the group at which it is not yet. Empty, or why there is no room for it.
+  std::string arrive(int rank, std::uint64_t ticket, Call call, bool drains, Deadline deadline, Time now);
+  // False, here and below: there is no such ticket, because the meeting has just ended.
+  bool ready(int rank, std::uint64_t ticket, Time now);
+  bool withdraw(int rank, std::uint64_t ticket, Time now);
+  bool progress(int rank, std::uint64_t ticket, Time now, MeetingReport& report) const;
+
+  // Meetings held elsewhere, known here for deadlocks and reports only.
+  std::string waits_at(int rank, Call call, Time now);
+  void waits_no_more(int rank, const Call& call, Time now);
+
+  // A report on a meeting held elsewhere, from who came there and what is known of the rest.
+  [[nodiscard]] MeetingReport explain(const Call& call, MeetingReport::Cause cause, const std::vector<int>& arrived,
+                                      const std::vector<int>& draining, const std::string& detail, Time now) const;
+
+  // Its seat is empty already: it is at no meeting any more, and those that cannot do without it fail.
+  void member_gone(int rank, Time now);
+  void fail_all(const MeetingReport& report);
+  // Deadlines, deadlocks.
+  void tick(Time now);
+  [[nodiscard]] Deadline next_deadline() const;
+
+  [[nodiscard]] std::size_t open() const noexcept { return meetings_.size(); }
+
+ private:
+  struct Place {
+    bool here = false;
+    bool ready = false;
+    std::uint64_t ticket = 0;
+    Deadline deadline;
+    std::string site;
+  };
+  struct Open {
+    std::uint64_t id = 0;
+    bool elsewhere = false;
+    bool stuck = false;  // while a search for deadlocks runs
+    std::uint32_t changes = 0;
+    std::string group;
+    std::string what;
+    std::vector<int> ranks;
+    std::vector<Place> places;  // beside ranks
+    std::size_t came = 0;
+    std::size_t ready = 0;
+    Time begun{};
+    Deadline deadline;
+    std::size_t cost = 0;
+    // Its members came for different things: those that come late are told so too, each once. `here` then means told.
+    std::optional<MeetingReport> disagreement;
+
+    [[nodiscard]] Place* place(int rank);
+    [[nodiscard]] const Place* place(int rank) const { return const_cast<Open*>(this)->place(rank); }
+  };
+  struct Match {
+    Open* meeting = nullptr;
+    Place* place = nullptr;
+  };
+
+  static std::string key(const Call& call, bool elsewhere);
+  Open* begin(const Call& call, bool elsewhere, Time now);
+  void end(Open& meeting);
+  void leave(Open& meeting, int rank, Time now);
+  void release(Open& meeting);
+  void fail(Open& meeting, MeetingReport report);
+  void fail_mismatch(Open& meeting, int rank, std::uint64_t ticket, const Call& call, Time now);
+  void tell_disagreement(Open& meeting, int rank, std::uint64_t ticket);
+  void send_failed(int rank, std::uint64_t ticket, const MeetingReport& report);
+  void set_deadline(Open& meeting, Deadline deadline);
+  void changed(Open& meeting, Time now);
+  void look_soon(Time now);
+  Match find(int rank, std::uint64_t ticket);
+  [[nodiscard]] MeetingReport report(const Open& meeting, MeetingReport::Cause cause, Time now) const;
+  // The meeting a member waits at instead of this one, in words.
+  [[nodiscard]] std::string waiting_at(int rank, const std::string& group, const std::string& what) const;
+
+  std::vector<Open*> find_stuck();
+  [[nodiscard]] bool may_still_come(int rank) const;
+  [[nodiscard]] static std::string circle(const std::vector<Open*>& stuck);
+  void look_for_deadlock(Time now);
+
+  Roster& roster_;
+  Outbox& outbox_;
+  std::map<std::uint64_t, std::unique_ptr<Open>> meetings_;
+  std::unordered_map<std::string, std::vector<Open*>> groups_;  // in the order of their turns
+  std::vector<std::vector<Open*>> at_;                          // by rank: where it waits
+  std::set<std::pair<Time, std::uint64_t>> deadlines_;
+  std::uint64_t next_id_ = 1;
+  std::size_t cost_ = 0;
+  Deadline look_at_;
+  std::vector<std::pair<std::uint64_t, std::uint32_t>> seen_stuck_;
+};
+
+}  // namespace tutti::control

@@ -1,0 +1,232 @@
+#include "tutti/mesh/control/member.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "tutti/base/error.h"
+#include "tutti/base/text.h"
+#include "tutti/mesh/control/join.h"
+#include "tutti/mesh/control/link.h"
+#include "tutti/mesh/control/messages.h"
+
+namespace tutti {
+
+namespace {
+
+using control::Answer;
+using control::Link;
+using control::Request;
+using wire::FieldReader;
+using wire::FieldWriter;
+
+// The coordinator fails a meeting at its deadline; who has not heard by this much later does not wait for ever.
+constexpr std::chrono::milliseconds answer_takes_at_most{750};
+
+void check_length(const char* name, const std::string& value, std::size_t longest, Site site) {
+  if (value.size() <= longest) return;
+  throw InvalidArgument(text("the ", name, " has ", value.size(), " bytes; at most ", longest, " can be sent"), site);
+}
+
+control::Call call_of(const Meeting& meeting, const Membership& who) {
+  check_length("name of the group", meeting.group, control::longest_group, meeting.site);
+  check_length("name of the meeting", meeting.what, control::longest_what, meeting.site);
+  if (!std::is_sorted(meeting.ranks.begin(), meeting.ranks.end(), std::less_equal<>()) ||
+      !std::binary_search(meeting.ranks.begin(), meeting.ranks.end(), who.rank) || meeting.ranks.front() < 0 ||
+      meeting.ranks.back() >= who.world) {
+    throw InvalidArgument(text("the ranks of group '", printable(meeting.group), "' must ascend, be of a world of ", who.world,
+                               " and have rank ", who.rank, " among them"),
+                          meeting.site);
+  }
+  std::string site = meeting.site.to_string();
+  if (site.size() > control::longest_site) site.erase(0, site.size() - control::longest_site);
+  return {meeting.group, meeting.ranks, meeting.what, std::move(site)};
+}
+
+[[noreturn]] void throw_declined(FieldReader& in, Site site) {
+  throw InvalidState(text("the coordinator declined: ", in.text(control::longest_why)), site);
+}
+
+class RemoteArrival final : public Arrival {
+ public:
+  RemoteArrival(std::shared_ptr<Link> link, const Meeting& meeting, const Membership& who, std::chrono::milliseconds log_every)
+      : link_(std::move(link)), site_(meeting.site), deadline_(meeting.deadline), drains_(meeting.drains), log_every_(log_every) {
+    const control::Call call = call_of(meeting, who);
+    std::int64_t timeout = -1;
+    if (deadline_) timeout = std::max<std::int64_t>(0, std::chrono::nanoseconds(*deadline_ - Clock::now()).count());
+    link_->check(site_);
+    ticket_ = link_->open_ticket();
+    try {
+      link_->send(control::message(Request::arrive,
+                                   [&](FieldWriter& out) {
+                                     out.u64(ticket_);
+                                     call.append_to(out);
+                                     out.u8(drains_ ? 1 : 0).i64(timeout);
+                                   }),
+                  site_);
+    } catch (...) {
+      link_->close_ticket(ticket_);
+      throw;
+    }
+  }
+
+  ~RemoteArrival() override {
+    if (over_ || link_->forked()) return;
+    link_->close_ticket(ticket_);
+    link_->send_quietly(control::message(Request::withdraw, [&](FieldWriter& out) { out.u64(ticket_); }));
+  }
+  RemoteArrival(const RemoteArrival&) = delete;
+  RemoteArrival& operator=(const RemoteArrival&) = delete;
+
+  void ready() override {
+    if (!drains_) throw InvalidState("ready() is for a meeting that drains; this one said so on arrival", site_);
+    link_->send(control::message(Request::ready, [&](FieldWriter& out) { out.u64(ticket_); }), site_);
+  }
+
+  void wait() override {
+    if (over_) throw InvalidState("this meeting has been waited for already", site_);
+    auto log_at = Clock::now() + log_every_;
+    const Deadline give_up = deadline_ ? Deadline(*deadline_ + answer_takes_at_most) : std::nullopt;
+    for (;;) {
+      const auto answer = link_->wait(ticket_, give_up ? std::min(log_at, *give_up) : log_at, site_);
+      if (answer) return finish(*answer);
+      if (give_up && Clock::now() >= *give_up) {
+        throw CoordinatorLost(text("the coordinator at ", link_->address(), " did not answer by the deadline, last heard of ",
+                                   link_->silence().count(), " ms ago"),
+                              site_);
+      }
+      if (Clock::now() < log_at) continue;
+      log_at += log_every_;
+      link_->send(control::message(Request::inquire, [&](FieldWriter& out) { out.u64(ticket_); }), site_);
+    }
+  }
+
+ private:
+  void finish(const std::string& answer) {
+    over_ = true;
+    FieldReader in(answer);
+    const auto kind = static_cast<Answer>(in.u8());
+    in.u64();
+    if (kind == Answer::failed) throw_meeting_failed(control::read_report(in), site_);
+    if (kind != Answer::released) throw_declined(in, site_);
+  }
+
+  std::shared_ptr<Link> link_;
+  Site site_;
+  Deadline deadline_;
+  bool drains_;
+  bool over_ = false;
+  std::chrono::milliseconds log_every_;
+  std::uint64_t ticket_ = 0;
+};
+
+class RemoteMember final : public Member {
+ public:
+  RemoteMember(Membership who, std::chrono::milliseconds log_every, std::shared_ptr<Link> link)
+      : who_(std::move(who)), log_every_(log_every), link_(std::move(link)) {}
+
+  [[nodiscard]] const Membership& who() const noexcept override { return who_; }
+
+  std::unique_ptr<Arrival> arrive(const Meeting& meeting) override {
+    return std::make_unique<RemoteArrival>(link_, meeting, who_, log_every_);
+  }
+
+  void put(const std::string& key, const std::string& value, Site site) override {
+    check_length("key", key, control::longest_key, site);
+    check_length("value", value, control::longest_value, site);
+    ask(
+        Request::put, [&](FieldWriter& out) { out.text(key).text(value); }, std::nullopt, site);
+  }
+
+  std::string get(const std::string& key, Deadline deadline, Site site) override {
+    check_length("key", key, control::longest_key, site);
+    const auto answer = ask(
+        Request::get, [&](FieldWriter& out) { out.text(key); }, deadline, site);
+    if (!answer) {
+      throw DeadlineExceeded(text("nobody has put the key '", printable(key), "' at the coordinator before the deadline"), site);
+    }
+    FieldReader in(*answer);
+    in.u8();
+    in.u64();
+    return std::string(in.text(control::longest_value));
+  }
+
+  void abort(const std::string& why) override {
+    const std::string told = why.substr(0, control::longest_why);
+    link_->send(control::message(Request::abort, [&](FieldWriter& out) { out.text(told); }), Site());
+    link_->wait_for_abort(Clock::now() + answer_takes_at_most);
+  }
+
+  void on_loss(std::function<void(int, const std::string&)> call) override { link_->on_loss(std::move(call)); }
+  void on_deadlock(std::function<void(const MeetingReport&)> call) override { link_->on_deadlock(std::move(call)); }
+
+  MeetingReport explain(const Meeting& meeting, std::uint64_t attempt, MeetingReport::Cause cause,
+                        const std::vector<int>& arrived, const std::vector<int>& draining, const std::string& detail) override {
+    const control::Call call = call_of(meeting, who_);
+    check_length("detail", detail, control::longest_detail, meeting.site);
+    const auto answer = ask(
+        Request::explain,
+        [&](FieldWriter& out) {
+          call.append_to(out);
+          out.u64(attempt).u8(static_cast<std::uint8_t>(cause)).ranks(arrived).ranks(draining).text(detail);
+        },
+        std::nullopt, meeting.site);
+    FieldReader in(*answer);
+    in.u8();
+    in.u64();
+    return control::read_report(in);
+  }
+
+  void waits_at(const Meeting& meeting) override { tell(Request::waits_at, meeting); }
+  void waits_no_more(const Meeting& meeting) override { tell(Request::waits_no_more, meeting); }
+
+ private:
+  void tell(Request request, const Meeting& meeting) {
+    const control::Call call = call_of(meeting, who_);
+    link_->send(control::message(request, [&](FieldWriter& out) { call.append_to(out); }), meeting.site);
+  }
+
+  // Nothing: the deadline passed, and the coordinator was told to forget it.
+  template <class Fields>
+  std::optional<std::string> ask(Request request, const Fields& fields, Deadline deadline, Site site) {
+    link_->check(site);
+    const std::uint64_t ticket = link_->open_ticket();
+    std::optional<std::string> answer;
+    try {
+      link_->send(control::message(request,
+                                   [&](FieldWriter& out) {
+                                     out.u64(ticket);
+                                     fields(out);
+                                   }),
+                  site);
+      answer = link_->wait(ticket, deadline, site);
+    } catch (...) {
+      link_->close_ticket(ticket);
+      throw;
+    }
+    if (!answer) {
+      link_->close_ticket(ticket);
+      link_->send_quietly(control::message(Request::forget, [&](FieldWriter& out) { out.u64(ticket); }));
+      return std::nullopt;
+    }
+    FieldReader in(*answer);
+    const auto kind = static_cast<Answer>(in.u8());
+    in.u64();
+    if (kind == Answer::declined) throw_declined(in, site);
+    return answer;
+  }
+
+  Membership who_;
+  std::chrono::milliseconds log_every_;
+  std::shared_ptr<Link> link_;
+};
+
+}  // namespace
+
+std::shared_ptr<Member> Member::join(const Membership& who, const MemberOptions& options, Site site) {
+  return std::make_shared<RemoteMember>(who, options.log_every, control::join(who, options, site));
+}
+
+}  // namespace tutti

@@ -1,0 +1,146 @@
+#include "tutti/mesh/control/sockets.h"
+
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <memory>
+#include <string_view>
+
+#include "tutti/base/environment.h"
+#include "tutti/base/error.h"
+#include "tutti/base/text.h"
+
+namespace tutti::control {
+
+namespace {
+
+struct FreeList {
+  void operator()(addrinfo* list) const noexcept { freeaddrinfo(list); }
+};
+using Resolved = std::unique_ptr<addrinfo, FreeList>;
+
+Resolved resolve(const Address& address, int flags, std::string& why) {
+  addrinfo hints{};
+  hints.ai_family = AF_UNSPEC;
+  hints.ai_socktype = SOCK_STREAM;
+  hints.ai_flags = flags;
+  addrinfo* found = nullptr;
+  const int code = getaddrinfo(address.host.empty() ? nullptr : address.host.c_str(), address.port.c_str(), &hints, &found);
+  if (code != 0) why = code == EAI_SYSTEM ? std::strerror(errno) : gai_strerror(code);
+  return Resolved(found);
+}
+
+int milliseconds_until(Clock::time_point deadline) {
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()).count();
+  return static_cast<int>(std::clamp<std::int64_t>(left, 0, 1'000'000'000));
+}
+
+}  // namespace
+
+Descriptor& Descriptor::operator=(Descriptor&& other) noexcept {
+  if (this != &other) {
+    if (fd_ >= 0) close(fd_);
+    fd_ = std::exchange(other.fd_, -1);
+  }
+  return *this;
+}
+
+Descriptor::~Descriptor() {
+  if (fd_ >= 0) close(fd_);
+}
+
+Address Address::parse(const std::string& address, Site site) {
+  const auto refuse = [&] {
+    throw InvalidArgument(text("'", printable(address), "' is no address: host:port or [v6]:port is expected"), site);
+  };
+  const std::size_t colon = address.rfind(':');
+  if (colon == std::string::npos) refuse();
+  Address parsed{address.substr(0, colon), address.substr(colon + 1)};
+  if (!parse_unsigned(parsed.port, 0, 65535) || parsed.port.find(' ') != std::string::npos) refuse();
+  if (parsed.host.size() >= 2 && parsed.host.front() == '[' && parsed.host.back() == ']') {
+    parsed.host = parsed.host.substr(1, parsed.host.size() - 2);
+  } else if (parsed.host.find(':') != std::string::npos) {
+    refuse();
+  }
+  return parsed;
+}
+
+Descriptor listen_on(const std::string& address, Site site) {
+  const Address parsed = Address::parse(address, site);
+  std::string why;
+  const Resolved list = resolve(parsed, AI_PASSIVE, why);
+  for (const addrinfo* at = list.get(); at != nullptr; at = at->ai_next) {
+    Descriptor fd(socket(at->ai_family, at->ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK, at->ai_protocol));
+    const int yes = 1;
+    if (fd.valid() && setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes) == 0 &&
+        bind(fd.get(), at->ai_addr, at->ai_addrlen) == 0 && listen(fd.get(), SOMAXCONN) == 0) {
+      return fd;
+    }
+    why = std::strerror(errno);
+  }
+  throw InvalidState(text("cannot listen on ", printable(address), ": ", why), site);
+}
+
+std::string bound_address(int fd) {
+  sockaddr_storage address{};
+  socklen_t size = sizeof address;
+  std::array<char, NI_MAXHOST> host{};
+  std::array<char, NI_MAXSERV> port{};
+  if (getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size) != 0 ||
+      getnameinfo(reinterpret_cast<const sockaddr*>(&address), size, host.data(), host.size(), port.data(), port.size(),
+                  NI_NUMERICHOST | NI_NUMERICSERV) != 0) {
+    throw InvalidState(text("cannot tell where a socket listens: ", std::strerror(errno)), Site());
+  }
+  const bool v6 = address.ss_family == AF_INET6;
+  return text(v6 ? "[" : "", host.data(), v6 ? "]:" : ":", port.data());
+}
+
+bool wait_until(int fd, bool readable, Clock::time_point deadline) {
+  for (;;) {
+    pollfd entry{fd, static_cast<short>(readable ? POLLIN : POLLOUT), 0};
+    const int ready = poll(&entry, 1, milliseconds_until(deadline));
+    if (ready > 0) return true;
+    if (ready == 0 && Clock::now() >= deadline) return false;
+  }
+}
+
+void send_at_once(int fd) noexcept {
+  const int yes = 1;
+  setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
+}
+
+Descriptor connect_once(const Address& to, Clock::time_point deadline, std::string& why) {
+  const Resolved list = resolve(to, 0, why);
+  for (const addrinfo* at = list.get(); at != nullptr; at = at->ai_next) {
+    Descriptor fd(socket(at->ai_family, at->ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK, at->ai_protocol));
+    if (!fd.valid()) {
+      why = std::strerror(errno);
+      continue;
+    }
+    int error = connect(fd.get(), at->ai_addr, at->ai_addrlen) == 0 ? 0 : errno;
+    if (error == EINPROGRESS) {
+      if (!wait_until(fd.get(), false, deadline)) {
+        why = "no answer";
+        continue;
+      }
+      socklen_t size = sizeof error;
+      if (getsockopt(fd.get(), SOL_SOCKET, SO_ERROR, &error, &size) != 0) error = errno;
+    }
+    if (error == 0) {
+      send_at_once(fd.get());
+      return fd;
+    }
+    why = std::strerror(error);
+  }
+  return {};
+}
+
+}  // namespace tutti::control
