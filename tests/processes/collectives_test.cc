@@ -27,7 +27,7 @@ Mesh line_of_all() {
 
 // What device k brings: numbers that a sum in another order would round differently.
 Tensor brought_by(std::int64_t k, const Shape& shape, DType dtype) {
-  return cast(add(multiply(reshape(arange(element_count(shape)), shape), 0.1), static_cast<double>(k) / 3), dtype);
+  return cast(add(multiply(reshape(arange(*element_count(shape)), shape), 0.1), static_cast<double>(k) / 3), dtype);
 }
 
 std::vector<Tensor> local_parts(const Mesh& mesh, const Shape& shape, DType dtype) {
@@ -174,8 +174,8 @@ TEST(ProcessCollectives, PrintBothSidesWhereShapesDiffer) {
     const Mesh mesh = line_of_all();
     const std::vector<Tensor> got = all_reduce(local_parts(mesh, {rank == 0 ? 3 : 4}, DType::f32), mesh, "x", Reduction::sum);
     const std::string what = thrown_by<Error>([&] { (void)numbers(got[0]); }, 20s);
-    require_in(what, "AllReduce sum of f32 (3)");
-    require_in(what, "AllReduce sum of f32 (4)");
+    require_in(what, "AllReduce sum of float32 (3)");
+    require_in(what, "AllReduce sum of float32 (4)");
     // The others go on.
     const std::vector<Tensor> again = all_reduce(local_parts(mesh, {5}, DType::f32), mesh, "x", Reduction::sum);
     require(numbers(again[0]).size() == 5, "it can be tried again");

@@ -52,7 +52,10 @@ struct Board {
 // Until another process says so. Looks now and then: the processes have nothing else in common.
 void await_at_least(const std::atomic<int>& value, int wanted);
 
-// What a call throws: its text, and how long it took.
+// On one line: where a report folds depends on how long paths are.
+std::string unfolded(const std::string& text);
+
+// What a call throws, unfolded; it must come soon enough.
 template <class Failure, class Call>
 std::string thrown_by(Call&& call, std::chrono::milliseconds longest) {
   const auto begin = Clock::now();
@@ -61,7 +64,7 @@ std::string thrown_by(Call&& call, std::chrono::milliseconds longest) {
   } catch (const Failure& e) {
     const auto took = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - begin);
     if (took > longest) throw std::runtime_error("it took " + std::to_string(took.count()) + " ms: " + e.what());
-    return e.what();
+    return unfolded(e.what());
   }
   throw std::runtime_error("nothing was thrown");
 }

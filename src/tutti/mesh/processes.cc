@@ -8,7 +8,6 @@
 #include "tutti/base/text.h"
 #include "tutti/exec/last_call.h"
 #include "tutti/mesh/control/join_job.h"
-#include "tutti/mesh/engines/gloo_exchange.h"
 #include "tutti/mesh/engines/shared_exchange.h"
 #include "tutti/mesh/world.h"
 #include "tutti/place/runtime.h"
@@ -180,8 +179,7 @@ void ProcessGroup::open_exchange(Site site) {
   const std::string key = "exchange/" + name();
   const auto size = static_cast<int>(ranks().size());
   const Deadline limit = Clock::now() + opening_limit;
-  owned_ = roll_calls_.is_shared() ? SharedExchange::open(store, key, size, index(), limit)
-                                   : open_gloo_exchange(store, key, size, index(), limit);
+  owned_ = SharedExchange::open(store, key, size, index(), limit);  // GLOO
   exchange_.store(owned_.get());
   const std::lock_guard lock(guard_);
   if (!lost_.empty()) owned_->fail(lost_.c_str());
