@@ -5,6 +5,7 @@
 #include <mutex>
 #include <utility>
 
+#include "tutti/base/environment.h"
 #include "tutti/base/log.h"
 #include "tutti/base/text.h"
 
@@ -89,6 +90,8 @@ void MeetingPlace::share(Site site) {
   try {
     StoreRendezvous store(member_, site);
     try {
+      // Settled by every member for itself: one that is not to share says "no", and none does.
+      if (!environment_bool("TUTTI_SHARED_MEMORY").value_or(true)) throw InvalidState("TUTTI_SHARED_MEMORY says so", site);
       made = SharedMeeting::open(store, key + "segment", static_cast<int>(ranks_.size()), index_, limit);
     } catch (const Error& e) {
       log(LogLevel::debug, text("tutti: ", group_, " meets at the coordinator: ", e.message()));

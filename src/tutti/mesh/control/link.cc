@@ -34,6 +34,8 @@ int milliseconds_until(Clock::time_point time, Clock::time_point now) {
 
 }  // namespace
 
+std::string Link::local_host() const { return Address::parse(bound_address(socket_.get()), Site()).host; }
+
 Link::Link(Descriptor socket, wire::FrameReader rest, LinkOptions options)
     : options_(std::move(options)),
       socket_(std::move(socket)),

@@ -60,6 +60,8 @@ class Link {
   void check(Site site);
   [[nodiscard]] std::chrono::milliseconds silence() const;
   [[nodiscard]] const std::string& address() const noexcept { return options_.address; }
+  // This end's host, as the coordinator sees it.
+  [[nodiscard]] std::string local_host() const;
 
  private:
   struct News {

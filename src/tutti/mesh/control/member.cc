@@ -128,6 +128,7 @@ class RemoteMember final : public Member {
       : who_(std::move(who)), log_every_(log_every), link_(std::move(link)) {}
 
   [[nodiscard]] const Membership& who() const noexcept override { return who_; }
+  [[nodiscard]] std::string local_host() const override { return link_->local_host(); }
 
   std::unique_ptr<Arrival> arrive(const Meeting& meeting) override {
     return std::make_unique<RemoteArrival>(link_, meeting, who_, log_every_);

@@ -61,6 +61,8 @@ class Member {
   virtual ~Member() = default;
 
   [[nodiscard]] virtual const Membership& who() const noexcept = 0;
+  // The address of this process's host that the coordinator is reached from: where other processes can reach it.
+  [[nodiscard]] virtual std::string local_host() const = 0;
 
   // Says "here" at once and comes back; throws at the call only for misuse.
   virtual std::unique_ptr<Arrival> arrive(const Meeting& meeting) = 0;
