@@ -6,11 +6,15 @@
 #include <string>
 #include <vector>
 
+#include "tools/barrier.h"
+#include "tools/coordinator.h"
 #include "tools/demo.h"
 #include "tools/devices.h"
+#include "tools/launch.h"
 #include "tools/ops.h"
 #include "tools/run.h"
 #include "tools/suggestion.h"
+#include "tutti/base/duration.h"
 #include "tutti/base/text.h"
 #include "tutti/base/version.h"
 
@@ -32,13 +36,27 @@ int explain(const CLI::App& app, const CLI::ParseError& error, const std::vector
   const CLI::App& at = chosen.empty() ? app : *chosen.front();
   const std::string help = chosen.empty() ? "tutti --help" : "tutti " + at.get_name() + " --help";
   std::vector<std::string> known;
-  for (const CLI::Option* option : at.get_options()) known.push_back(option->get_name());
+  for (const CLI::Option* option : at.get_options()) {
+    for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
+    for (const std::string& name : option->get_snames()) known.push_back("-" + name);
+  }
   for (const std::string& word : words) {
     const std::string name = word.substr(0, word.find('='));
-    if (!name.starts_with("-") || std::find(known.begin(), known.end(), name) != known.end() || name == "-h") continue;
+    if (!name.starts_with("-") || std::find(known.begin(), known.end(), name) != known.end()) continue;
     return refuse("unknown option '" + tutti::printable(name) + "'", tutti::tools::nearest(name, known), help);
   }
   return refuse(tutti::printable(error.what()), "", help);
+}
+
+// "5s", "500ms", "2m"
+template <class Duration>
+CLI::Option* add_duration(CLI::App& app, const char* name, Duration& value, const char* text) {
+  const auto read = [&value, name](const std::string& written) {
+    const auto found = tutti::parse_duration(written);
+    if (!found) throw CLI::ValidationError(name, "'" + written + "' is no length of time; write 5s, 500ms or 2m");
+    value = *found;
+  };
+  return app.add_option_function<std::string>(name, read, text)->type_name("TIME");
 }
 
 }  // namespace
@@ -82,11 +100,46 @@ int main(int argc, char** argv) {
   run->add_option("PROGRAM", running.command, "The program, then what it is given")->type_name("");
   run->footer(tutti::tools::run_example);
 
+  tutti::tools::LaunchOptions launching;
+  CLI::App* launch = app.add_subcommand("launch", "Run a program as several ranks");
+  launch->add_option("-n,--ranks", launching.ranks, "How many")
+      ->type_name("N")
+      ->check(CLI::Range(1, 4096).description(""))
+      ->required();
+  launch->add_option("--hosts", launching.hosts, "Where, through ssh (or TUTTI_RSH): a,b")->type_name("LIST")->delimiter(',');
+  launch->add_option("--listen", launching.listen, "This host's address for other hosts' ranks")->type_name("HOST");
+  launch->add_option("--env", launching.variables, "Variables passed to other hosts: A,B")->type_name("LIST")->delimiter(',');
+  add_duration(*launch, "--timeout-grace", launching.grace, "From SIGTERM to SIGKILL [5s]");
+  launch->add_option("PROGRAM", launching.command, "The program, then what it is given")->type_name("");
+  launch->footer(tutti::tools::launch_example);
+
+  tutti::tools::BarrierOptions meeting;
+  CLI::App* barrier = app.add_subcommand("barrier", "Wait in a script until all ranks have come");
+  barrier->add_option("--name", meeting.name, "All ranks must say the same")->type_name("NAME")->capture_default_str();
+  add_duration(*barrier, "--timeout", meeting.timeout, "Then report who is missing [none]");
+  barrier->footer(tutti::tools::barrier_example);
+
+  tutti::tools::CoordinatorCommand serving;
+  CLI::App* coordinator = app.add_subcommand("coordinator", "Where ranks meet; for launchers and scripts");
+  coordinator->add_option("--listen", serving.options.listen, "Port 0: any that is free")
+      ->type_name("HOST:PORT")
+      ->capture_default_str();
+  coordinator->add_option("--world", serving.options.world, "How many ranks")
+      ->type_name("N")
+      ->check(CLI::Range(1, 1 << 20).description(""))
+      ->required();
+  coordinator->add_option("--job", serving.options.job, "The job's name, the same for every rank")->type_name("ID");
+  coordinator->add_option("--job-file", serving.job_file, "A file to remove at the end")->type_name("FILE");
+  add_duration(*coordinator, "--dead-after", serving.options.dead_after, "A silent rank is dead [10s]");
+  add_duration(*coordinator, "--linger", serving.options.linger, "After the last rank has left [2s]");
+  add_duration(*coordinator, "--idle-limit", serving.options.idle_limit, "Nobody ever came [10m]");
+  coordinator->footer(tutti::tools::coordinator_example);
+
   std::vector<std::string> words(argv + 1, argv + argc);
-  const std::vector<std::string> commands{"devices", "demo", "ops", "run"};
+  const std::vector<std::string> commands{"devices", "demo", "ops", "run", "launch", "barrier", "coordinator"};
   // What follows "--" is the program's own.
   std::vector<std::string> own;
-  if (!words.empty() && words[0] == "run") {
+  if (!words.empty() && (words[0] == "run" || words[0] == "launch")) {
     const auto mark = std::find(words.begin(), words.end(), "--");
     if (mark != words.end()) own.assign(mark + 1, words.end());
     words.erase(mark, words.end());
@@ -109,6 +162,20 @@ int main(int argc, char** argv) {
       }
       return tutti::tools::run_program(running);
     }
+    if (launch->parsed()) {
+      launching.command.insert(launching.command.end(), own.begin(), own.end());
+      if (launching.command.empty()) {
+        std::cerr << "tutti: error: no program to run was given\n" << launch->help("tutti");
+        return misused;
+      }
+      if (static_cast<int>(launching.hosts.size()) > launching.ranks) {
+        return refuse(tutti::text("there are ", launching.hosts.size(), " hosts for ", launching.ranks, " ranks"), "",
+                      "tutti launch --help");
+      }
+      return tutti::tools::launch(launching);
+    }
+    if (barrier->parsed()) return tutti::tools::run_barrier(meeting);
+    if (coordinator->parsed()) return tutti::tools::run_coordinator(serving);
     if (words.empty()) std::cout << app.help();
     std::cout.flush();
     if (!std::cout) throw std::runtime_error("the output could not be written");

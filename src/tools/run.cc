@@ -24,6 +24,16 @@ void set(const char* variable, const std::string& value) {
 
 }  // namespace
 
+int say_why_not_started(const std::string& program, int error) {
+  const bool is_missing = error == ENOENT;
+  std::cerr << "tutti: error: the program '" << printable(program) << "' "
+            << (is_missing ? std::string("was not found") : text("cannot be run: ", std::generic_category().message(error)));
+  if (is_missing && program.find('/') == std::string::npos)
+    std::cerr << " in PATH; write ./" << printable(program) << " for one in this folder";
+  std::cerr << '\n';
+  return is_missing ? not_found : not_runnable;
+}
+
 int run_program(const RunOptions& options) {
   set("TUTTI_SYNC_REPORT", options.output.empty() ? options.form : text(options.form, ":", options.output));
   if (!options.sync.empty()) set("TUTTI_SYNC", options.sync);
@@ -32,14 +42,7 @@ int run_program(const RunOptions& options) {
   for (std::string& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
   ::execvp(arguments[0], arguments.data());
-  const int error = errno;
-  const bool is_missing = error == ENOENT;
-  std::cerr << "tutti: error: the program '" << printable(options.command[0]) << "' "
-            << (is_missing ? std::string("was not found") : text("cannot be run: ", std::generic_category().message(error)));
-  if (is_missing && options.command[0].find('/') == std::string::npos)
-    std::cerr << " in PATH; write ./" << printable(options.command[0]) << " for one in this folder";
-  std::cerr << '\n';
-  return is_missing ? not_found : not_runnable;
+  return say_why_not_started(options.command[0], errno);
 }
 
 }  // namespace tutti::tools

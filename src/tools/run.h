@@ -22,4 +22,7 @@ inline constexpr const char* run_example =
 // The program takes the place of this process. Comes back only where it could not be started, with the exit status to give.
 int run_program(const RunOptions& options);
 
+// On stderr; returns the exit status for it, as a shell would give.
+int say_why_not_started(const std::string& program, int error);
+
 }  // namespace tutti::tools

@@ -39,6 +39,11 @@ BLOCKING = {
 MAY_BLOCK = {
     ("src/tutti/ops/dlpack.cc", "wait"): "a stream waits for a point, not the host",
     ("src/tutti/base/short_lock.cc", "yield"): "a lock held for a few instructions: its holder may have lost its core",
+    ("src/tools/barrier.cc", "wait"): "a command that waits and does nothing else",
+    ("src/tools/launch.cc", "poll"): "the launcher is a process without a device",
+    ("src/tools/coordinator_thread.cc", "join"): "the launcher's own thread, when its ranks have ended",
+    ("src/tools/rank_guard.cc", "wait"): "the launcher's own child",
+    ("src/tools/rank_process.cc", "wait"): "the launcher's own child",
 }
 
 # Headers without #pragma once: why they are included more than once.

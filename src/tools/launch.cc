@@ -1,0 +1,301 @@
+#include "tools/launch.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <climits>
+#include <csignal>
+#include <optional>
+#include <system_error>
+
+#include "tools/coordinator_thread.h"
+#include "tools/merged_output.h"
+#include "tools/rank_guard.h"
+#include "tools/rank_plan.h"
+#include "tools/rank_process.h"
+#include "tools/run.h"
+#include "tools/signal_line.h"
+#include "tutti/base/human_time.h"
+#include "tutti/base/text.h"
+#include "tutti/mesh/control/coordinator.h"
+#include "tutti/mesh/control/host_port.h"
+
+namespace tutti::tools {
+
+namespace {
+
+using Time = MergedOutput::Time;
+
+constexpr std::array stopping{SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+constexpr std::array taken{SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGCHLD};
+constexpr int most_reads_at_once = 64;  // more than a pipe holds
+
+struct Rank {
+  RankProcess process;
+  std::string host;  // empty: this one
+  std::size_t output;
+  std::size_t errors;
+};
+
+bool are_one_file(int a, int b) {
+  struct stat first {};
+  struct stat second {};
+  return ::fstat(a, &first) == 0 && ::fstat(b, &second) == 0 && first.st_dev == second.st_dev && first.st_ino == second.st_ino;
+}
+
+class Launch {
+ public:
+  explicit Launch(const LaunchOptions& options)
+      : options_(options), plan_(options), output_(STDOUT_FILENO), own_errors_(STDERR_FILENO) {
+    if (are_one_file(STDOUT_FILENO, STDERR_FILENO)) errors_ = &output_;
+  }
+
+  int run() {
+    CoordinatorOptions settings;
+    settings.world = options_.ranks;
+    settings.job = plan_.job();
+    settings.secret = plan_.secret();
+    settings.listen = HostPort{plan_.listening_host(), 0}.to_string();
+    // For as long as the launcher: a script may come back to it after any pause.
+    settings.linger = settings.absent_limit = settings.idle_limit = std::chrono::hours(24 * 365);
+    auto coordinator = Coordinator::open(settings);
+    if (!start_all(coordinator->address())) return start_failure_;
+    {
+      const CoordinatorThread serving(std::move(coordinator));
+      while (std::ranges::any_of(ranks_, [](const Rank& rank) { return !rank.process.has_ended(); })) step();
+    }
+    flush();
+    if (write_error_ != 0) {
+      throw std::system_error(write_error_, std::generic_category(), "the output could not be written");
+    }
+    return first_failure_ ? ranks_[*first_failure_].process.exit_code() : 0;
+  }
+
+ private:
+  bool start_all(const std::string& coordinator) {
+    for (int rank = 0; rank < options_.ranks; ++rank) {
+      RankStart start = plan_.start_of(rank, coordinator);
+      const std::string program = start.command[0];
+      try {
+        const std::string prefix = text("[", rank, "] ");
+        ranks_.push_back(
+            {RankProcess(std::move(start)), plan_.host_of(rank), output_.add_source(prefix), errors_->add_source(prefix)});
+        guard_.watch(ranks_.back().process.pid());
+      } catch (const std::system_error& error) {
+        for (const Rank& started : ranks_) guard_.forget(started.process.pid());
+        start_failure_ = say_why_not_started(program, error.code().value());
+        return false;  // those already started are killed with their objects
+      }
+    }
+    return true;
+  }
+
+  void step() {
+    std::vector<pollfd> watched{{signals_.descriptor(), POLLIN, 0}};
+    for (const Rank& rank : ranks_) {
+      watched.push_back({output_.is_full(rank.output) ? -1 : rank.process.output(), POLLIN, 0});
+      watched.push_back({errors_->is_full(rank.errors) ? -1 : rank.process.errors(), POLLIN, 0});
+    }
+    watched.push_back({output_.has_bytes() ? output_.descriptor() : -1, POLLOUT, 0});
+    watched.push_back({errors_ != &output_ && errors_->has_bytes() ? errors_->descriptor() : -1, POLLOUT, 0});
+    if (::poll(watched.data(), watched.size(), patience()) < 0 && errno != EINTR) {
+      throw std::system_error(errno, std::generic_category(), "poll");
+    }
+    for (std::size_t i = 0; i < ranks_.size(); ++i) {
+      if (watched[1 + 2 * i].revents != 0) read_from(ranks_[i], false, 1);
+      if (watched[2 + 2 * i].revents != 0) read_from(ranks_[i], true, 1);
+    }
+    const Time now = std::chrono::steady_clock::now();
+    output_.settle(now);
+    if (errors_ != &output_) errors_->settle(now);
+    if (watched[watched.size() - 2].revents != 0) write_to(output_);
+    if (watched[watched.size() - 1].revents != 0) write_to(*errors_);
+    while (const auto number = signals_.next()) take_signal(*number);
+    look_at_ranks();
+    if (kill_at_ && std::chrono::steady_clock::now() >= *kill_at_) kill_all();
+  }
+
+  [[nodiscard]] int patience() const {
+    std::optional<Time> first = kill_at_;
+    for (const MergedOutput* output : {&output_, static_cast<const MergedOutput*>(errors_)}) {
+      if (const auto then = output->next(); then && (!first || *then < *first)) first = then;
+    }
+    if (!first) return -1;
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(*first - std::chrono::steady_clock::now()).count();
+    return static_cast<int>(std::clamp<std::int64_t>(left, 0, INT_MAX));
+  }
+
+  void read_from(Rank& rank, bool is_errors, int most_reads) {
+    std::array<char, 65'536> bytes;
+    MergedOutput& to = is_errors ? *errors_ : output_;
+    const std::size_t source = is_errors ? rank.errors : rank.output;
+    for (int i = 0; i < most_reads; ++i) {
+      const int from = is_errors ? rank.process.errors() : rank.process.output();
+      if (from < 0) return;
+      const ssize_t count = ::read(from, bytes.data(), bytes.size());
+      if (count < 0 && (errno == EAGAIN || errno == EINTR)) return;
+      const Time now = std::chrono::steady_clock::now();
+      if (count > 0 && !to.is_broken()) {
+        to.take(source, std::string_view(bytes.data(), static_cast<std::size_t>(count)), now);
+        continue;
+      }
+      // Its end; or nobody reads what it would be passed on to, and then the rank learns it as it would by itself.
+      to.end(source, now);
+      if (is_errors) {
+        rank.process.close_errors();
+      } else {
+        rank.process.close_output();
+      }
+      return;
+    }
+  }
+
+  void write_to(MergedOutput& output) {
+    do {
+      if (output.write_some()) continue;
+      if (errno == EPIPE) return;
+      write_error_ = errno;
+      stop_all();
+      return;
+    } while (output.has_bytes() && is_ready(output.descriptor()));
+  }
+
+  static bool is_ready(int descriptor) {
+    pollfd one{descriptor, POLLOUT, 0};
+    return ::poll(&one, 1, 0) > 0;
+  }
+
+  void take_signal(int number) {
+    if (number == SIGCHLD || is_killing_) return;
+    const bool asks_to_stop = std::ranges::find(stopping, number) != stopping.end();
+    if (number == SIGINT && ++interrupts_ > 1) {
+      errors_->say("tutti: interrupted again; the ranks are killed");
+      return kill_all();
+    }
+    if (asks_to_stop) asked_to_stop_ = std::chrono::steady_clock::now();
+    for (Rank& rank : ranks_) rank.process.signal(number);
+  }
+
+  [[nodiscard]] std::string name_of(std::size_t index) const {
+    const Rank& rank = ranks_[index];
+    return rank.host.empty() ? text("rank ", index, " (pid ", rank.process.pid(), ")")
+                             : text("rank ", index, " (on ", rank.host, ")");
+  }
+
+  void look_at_ranks() {
+    std::vector<std::size_t> failed;
+    for (std::size_t i = 0; i < ranks_.size(); ++i) {
+      const pid_t pid = ranks_[i].process.pid();
+      if (!ranks_[i].process.look()) continue;
+      guard_.forget(pid);
+      if (ranks_[i].process.has_failed()) failed.push_back(i);
+    }
+    if (failed.empty() || first_failure_) return;
+    // Of those that ended since the last look, one that a signal ended is the cause rather than a consequence.
+    std::ranges::stable_sort(failed, {}, [this](std::size_t i) { return ranks_[i].process.exit_code() > 128 ? 0 : 1; });
+    first_failure_ = failed.front();
+    Rank& rank = ranks_[*first_failure_];
+    // What it said last comes before what is said about it.
+    read_from(rank, false, most_reads_at_once);
+    read_from(rank, true, most_reads_at_once);
+    const bool has_others = std::ranges::any_of(ranks_, [](const Rank& other) { return !other.process.has_ended(); });
+    errors_->say(text("tutti: ", name_of(*first_failure_), " ended with ", rank.process.how_it_ended(),
+                      has_others ? "; the others are stopped" : ""));
+    if (has_others) stop_all();
+  }
+
+  // Those who were just interrupted are not interrupted again; they have the time of grace all the same.
+  void stop_all() {
+    if (kill_at_) return;
+    const Time now = std::chrono::steady_clock::now();
+    if (!asked_to_stop_ || now - *asked_to_stop_ > options_.grace) {
+      for (Rank& rank : ranks_) rank.process.signal(SIGTERM);
+    }
+    kill_at_ = now + options_.grace;
+  }
+
+  void kill_all() {
+    for (std::size_t i = 0; i < ranks_.size(); ++i) {
+      if (ranks_[i].process.has_ended()) continue;
+      if (is_killing_) {
+        ranks_[i].process.kill_here();  // the way to its host is cut
+        continue;
+      }
+      if (first_failure_ && interrupts_ < 2) {
+        errors_->say(text("tutti: ", name_of(i), " did not end within ",
+                          human_time(std::chrono::nanoseconds(options_.grace).count()), " and is killed"));
+      }
+      ranks_[i].process.signal(SIGKILL);
+    }
+    kill_at_ = std::chrono::steady_clock::now() + std::chrono::seconds(2);
+    is_killing_ = true;
+  }
+
+  // The ranks have ended; what is left in the pipes is theirs, what comes later from what they left behind is not.
+  void flush() {
+    for (Rank& rank : ranks_) {
+      read_from(rank, false, most_reads_at_once);
+      read_from(rank, true, most_reads_at_once);
+    }
+    output_.finish();
+    errors_->finish();
+    for (MergedOutput* output : {&output_, errors_}) {
+      while (output->has_bytes()) {
+        std::array<pollfd, 2> watched{{{signals_.descriptor(), POLLIN, 0}, {output->descriptor(), POLLOUT, 0}}};
+        if (::poll(watched.data(), watched.size(), -1) < 0 && errno != EINTR) return;
+        if (watched[1].revents != 0) write_to(*output);
+        while (const auto number = signals_.next()) {
+          if (std::ranges::find(stopping, *number) != stopping.end()) return;
+        }
+      }
+    }
+  }
+
+  const LaunchOptions& options_;
+  const RankPlan plan_;
+  SignalLine signals_{taken};
+  RankGuard guard_;
+  MergedOutput output_;
+  MergedOutput own_errors_;
+  MergedOutput* errors_ = &own_errors_;
+  std::vector<Rank> ranks_;
+  int start_failure_ = 0;
+  int write_error_ = 0;
+  int interrupts_ = 0;
+  std::optional<Time> asked_to_stop_;
+  std::optional<std::size_t> first_failure_;
+  std::optional<Time> kill_at_;
+  bool is_killing_ = false;
+};
+
+// A launcher without standard descriptors would give their numbers to its pipes.
+void open_standard_descriptors() {
+  int descriptor = 0;
+  while (descriptor >= 0 && descriptor <= STDERR_FILENO) descriptor = ::open("/dev/null", O_RDWR);
+  if (descriptor > STDERR_FILENO) ::close(descriptor);
+}
+
+void allow_descriptors_for(int ranks) {
+  rlimit limit{};
+  const auto needed = static_cast<rlim_t>(ranks) * 4 + 64;
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= needed) return;
+  limit.rlim_cur = std::min(needed, limit.rlim_max);
+  ::setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+}  // namespace
+
+int launch(const LaunchOptions& options) {
+  open_standard_descriptors();
+  ::signal(SIGPIPE, SIG_IGN);
+  allow_descriptors_for(options.ranks);
+  return Launch(options).run();
+}
+
+}  // namespace tutti::tools

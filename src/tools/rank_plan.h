@@ -1,0 +1,37 @@
+// Which rank of a launch runs where, and what it is told.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tools/launch.h"
+#include "tools/rank_process.h"
+
+namespace tutti::tools {
+
+class RankPlan {
+ public:
+  // Makes the job's name and secret.
+  explicit RankPlan(const LaunchOptions& options);
+
+  [[nodiscard]] const std::string& job() const noexcept { return job_; }
+  [[nodiscard]] const std::string& secret() const noexcept { return secret_; }
+  // At which of this host's addresses every rank finds the coordinator: loopback where all run here.
+  [[nodiscard]] std::string listening_host() const;
+  // Empty: this one. Ranks are dealt out in blocks, so neighbours share a host.
+  [[nodiscard]] std::string host_of(int rank) const;
+  [[nodiscard]] RankStart start_of(int rank, const std::string& coordinator) const;
+
+ private:
+  [[nodiscard]] std::size_t host_index(int rank) const;
+  [[nodiscard]] int local_rank(int rank) const;
+  [[nodiscard]] std::vector<std::string> own_variables(int rank, const std::string& coordinator) const;
+  [[nodiscard]] bool is_passed_on(std::string_view name) const;
+
+  LaunchOptions options_;
+  std::string job_;
+  std::string secret_;
+};
+
+}  // namespace tutti::tools

@@ -1,0 +1,177 @@
+#include "tools/rank_process.h"
+
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <system_error>
+#include <utility>
+
+#include "tutti/base/text.h"
+
+namespace tutti::tools {
+
+namespace {
+
+struct Pipe {
+  int read = -1;
+  int write = -1;
+
+  Pipe() {
+    std::array<int, 2> ends{};
+    if (::pipe2(ends.data(), O_CLOEXEC) != 0) throw std::system_error(errno, std::generic_category(), "no pipe can be made");
+    read = ends[0];
+    write = ends[1];
+  }
+  Pipe(const Pipe&) = delete;
+  Pipe& operator=(const Pipe&) = delete;
+  ~Pipe() {
+    close(read);
+    close(write);
+  }
+  static void close(int& end) {
+    if (end >= 0) ::close(end);
+    end = -1;
+  }
+};
+
+std::vector<char*> pointers(std::vector<std::string>& words) {
+  std::vector<char*> out;
+  for (std::string& word : words) out.push_back(word.data());
+  out.push_back(nullptr);
+  return out;
+}
+
+[[noreturn]] void become(char* const* argv, char** envp, std::array<int, 3> standard, int failure, pid_t launcher) {
+  ::setpgid(0, 0);
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() != launcher) ::_exit(1);  // it died before the line above
+  for (int i = 0; i < 3; ++i) {
+    if (standard[static_cast<std::size_t>(i)] != i) ::dup2(standard[static_cast<std::size_t>(i)], i);
+  }
+  // The launcher takes its signals from a descriptor and minds no broken pipe; the program has both as they usually are.
+  sigset_t none;
+  ::sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+  ::signal(SIGPIPE, SIG_DFL);
+  environ = envp;
+  ::execvp(argv[0], argv);
+  const int error = errno;
+  if (::write(failure, &error, sizeof error) < 0) ::_exit(126);
+  ::_exit(127);
+}
+
+void write_all(int descriptor, const std::string& bytes) {
+  for (std::size_t done = 0; done < bytes.size();) {
+    const ssize_t count = ::write(descriptor, bytes.data() + done, bytes.size() - done);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return;  // it has ended already, which is noticed by itself
+    done += static_cast<std::size_t>(count);
+  }
+}
+
+}  // namespace
+
+RankProcess::RankProcess(RankStart start) : is_remote_(start.is_remote) {
+  Pipe output;
+  Pipe errors;
+  Pipe input;
+  Pipe failure;
+  std::vector<char*> argv = pointers(start.command);
+  std::vector<char*> envp = pointers(start.environment);
+  const int nothing = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+  if (nothing < 0) throw std::system_error(errno, std::generic_category(), "/dev/null");
+  const int in = start.is_remote ? input.read : start.keeps_input ? STDIN_FILENO : nothing;
+  const pid_t launcher = ::getpid();
+  pid_ = ::fork();
+  if (pid_ == 0) become(argv.data(), envp.data(), {in, output.write, errors.write}, failure.write, launcher);
+  const int fork_error = errno;
+  ::close(nothing);
+  if (pid_ < 0) throw std::system_error(fork_error, std::generic_category(), "no process can be started");
+  ::setpgid(pid_, pid_);  // here too: a signal may be sent before the child has come so far
+  Pipe::close(failure.write);
+  int error = 0;
+  ssize_t count = 0;
+  while ((count = ::read(failure.read, &error, sizeof error)) < 0 && errno == EINTR) continue;
+  if (count == sizeof error) {
+    while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) continue;
+    pid_ = -1;
+    throw std::system_error(error, std::generic_category(), start.command[0]);
+  }
+  ::fcntl(output.read, F_SETFL, O_NONBLOCK);
+  ::fcntl(errors.read, F_SETFL, O_NONBLOCK);
+  output_ = std::exchange(output.read, -1);
+  errors_ = std::exchange(errors.read, -1);
+  if (is_remote_) {
+    input_ = std::exchange(input.write, -1);
+    Pipe::close(input.read);
+    write_all(input_, start.greeting);
+    ::fcntl(input_, F_SETFL, O_NONBLOCK);
+  }
+}
+
+RankProcess::RankProcess(RankProcess&& other) noexcept
+    : pid_(std::exchange(other.pid_, -1)),
+      status_(other.status_),
+      has_ended_(other.has_ended_),
+      is_remote_(other.is_remote_),
+      input_(std::exchange(other.input_, -1)),
+      output_(std::exchange(other.output_, -1)),
+      errors_(std::exchange(other.errors_, -1)) {}
+
+RankProcess::~RankProcess() {
+  if (pid_ > 0 && !has_ended_) {
+    ::kill(-pid_, SIGKILL);
+    while (::waitpid(pid_, &status_, 0) < 0 && errno == EINTR) continue;
+  }
+  close_output();
+  close_errors();
+  Pipe::close(input_);
+}
+
+bool RankProcess::look() {
+  if (has_ended_) return false;
+  siginfo_t found{};
+  // Looked at before it is taken away: until then nobody else can have its number.
+  if (::waitid(P_PID, static_cast<id_t>(pid_), &found, WEXITED | WNOHANG | WNOWAIT) != 0 || found.si_pid == 0) return false;
+  if (found.si_code != CLD_EXITED || found.si_status != 0) ::kill(-pid_, SIGKILL);
+  while (::waitpid(pid_, &status_, 0) < 0 && errno == EINTR) continue;
+  has_ended_ = true;
+  Pipe::close(input_);
+  return true;
+}
+
+void RankProcess::signal(int number) {
+  if (has_ended_) return;
+  if (is_remote_ && input_ >= 0) {
+    const std::string line = text(::sigabbrev_np(number), "\n");
+    // A pipe that is full is one that nobody reads: then the way there is cut.
+    if (::write(input_, line.data(), line.size()) == static_cast<ssize_t>(line.size())) return;
+  }
+  const bool is_message = number == SIGUSR1 || number == SIGUSR2;
+  ::kill(is_message ? pid_ : -pid_, number);
+}
+
+void RankProcess::kill_here() const noexcept {
+  if (!has_ended_) ::kill(-pid_, SIGKILL);
+}
+
+void RankProcess::close_output() noexcept { Pipe::close(output_); }
+void RankProcess::close_errors() noexcept { Pipe::close(errors_); }
+
+std::string RankProcess::how_it_ended() const {
+  if (WIFSIGNALED(status_)) {
+    const char* const name = ::sigdescr_np(WTERMSIG(status_));
+    return text("signal ", WTERMSIG(status_), " (", name == nullptr ? "of real time" : name, ")");
+  }
+  return text("status ", WEXITSTATUS(status_));
+}
+
+int RankProcess::exit_code() const noexcept { return WIFSIGNALED(status_) ? 128 + WTERMSIG(status_) : WEXITSTATUS(status_); }
+
+}  // namespace tutti::tools

@@ -1,0 +1,63 @@
+// One rank of `tutti launch`: a process with pipes, in a group of its own, that does not outlive the launcher.
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+#include <vector>
+
+namespace tutti::tools {
+
+struct RankStart {
+  std::vector<std::string> command;
+  std::vector<std::string> environment;  // "NAME=value"
+  bool is_remote = false;                // signals are told over its input
+  std::string greeting;                  // for a remote one: what its input begins with
+  bool keeps_input = false;              // of the launcher's; others read /dev/null
+};
+
+class RankProcess {
+ public:
+  // Returns when the program runs. Throws std::system_error where it could not be started.
+  explicit RankProcess(RankStart start);
+  RankProcess(RankProcess&& other) noexcept;
+  RankProcess(const RankProcess&) = delete;
+  RankProcess& operator=(const RankProcess&) = delete;
+  RankProcess& operator=(RankProcess&&) = delete;
+  // Kills what still runs.
+  ~RankProcess();
+
+  [[nodiscard]] pid_t pid() const noexcept { return pid_; }
+  [[nodiscard]] bool has_ended() const noexcept { return has_ended_; }
+  // The status waitpid gives, once it has ended.
+  [[nodiscard]] int status() const noexcept { return status_; }
+  [[nodiscard]] bool has_failed() const noexcept { return has_ended_ && status_ != 0; }
+  // True when it has ended just now. What a failed one leaves behind in its group is killed.
+  bool look();
+
+  // To everything in its group; SIGUSR1 and SIGUSR2 to itself alone, since they end whoever does not expect them.
+  void signal(int number);
+  // Of a remote one: its way there, which is a process of this host.
+  void kill_here() const noexcept;
+  // Reads of standard output and standard error; -1 once closed.
+  [[nodiscard]] int output() const noexcept { return output_; }
+  [[nodiscard]] int errors() const noexcept { return errors_; }
+  void close_output() noexcept;
+  void close_errors() noexcept;
+
+  // "status 3", "signal 9 (Killed)"
+  [[nodiscard]] std::string how_it_ended() const;
+  // As a shell gives it: 128 and more for signals.
+  [[nodiscard]] int exit_code() const noexcept;
+
+ private:
+  pid_t pid_ = -1;
+  int status_ = 0;
+  bool has_ended_ = false;
+  bool is_remote_ = false;
+  int input_ = -1;  // of a remote one
+  int output_ = -1;
+  int errors_ = -1;
+};
+
+}  // namespace tutti::tools

@@ -1,0 +1,168 @@
+#include "tutti/mesh/control/job_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdint>
+#include <system_error>
+#include <utility>
+
+#include "tutti/base/environment.h"
+#include "tutti/base/error.h"
+#include "tutti/base/text.h"
+
+namespace tutti {
+
+namespace {
+
+constexpr std::size_t longest_note = 4096;
+
+std::string reason() { return std::generic_category().message(errno); }
+
+// A folder nobody else can put files into, and no link to one.
+void check_folder(const std::string& folder, Site site) {
+  struct stat found {};
+  if (::lstat(folder.c_str(), &found) != 0) throw InvalidState(text("the folder ", folder, " cannot be used: ", reason()), site);
+  if (!S_ISDIR(found.st_mode))
+    throw InvalidState(text(folder, " is no folder; take it away, or set XDG_RUNTIME_DIR to one"), site);
+  if (found.st_uid != ::getuid()) {
+    throw InvalidState(text("the folder ", folder, " belongs to user ", found.st_uid, ", not to ", ::getuid(),
+                            "; set XDG_RUNTIME_DIR to one of your own"),
+                       site);
+  }
+  if ((found.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
+    throw InvalidState(text("others can write to the folder ", folder, ", where a job's secret would lie; chmod 700 it"), site);
+  }
+}
+
+std::string folder_for_jobs(Site site) {
+  if (const auto runtime = environment_text("XDG_RUNTIME_DIR"); runtime && runtime->starts_with('/')) {
+    check_folder(*runtime, site);
+    return *runtime;
+  }
+  std::string folder = text("/tmp/tutti-", ::getuid());
+  if (::mkdir(folder.c_str(), S_IRWXU) != 0 && errno != EEXIST) {
+    throw InvalidState(text("the folder ", folder, " cannot be made: ", reason()), site);
+  }
+  check_folder(folder, site);
+  return folder;
+}
+
+// A job's name may hold anything; the file's holds what a name may, and a sum that tells apart what was replaced.
+std::string file_name(std::string_view job) {
+  static constexpr std::size_t longest = 100;
+  std::uint64_t sum = 14'695'981'039'346'656'037U;
+  std::string out = "tutti-job-";
+  for (const char c : job) {
+    sum = (sum ^ static_cast<unsigned char>(c)) * 1'099'511'628'211U;
+    const bool is_plain = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-' || c == '.';
+    if (out.size() < longest) out += is_plain ? c : '_';
+  }
+  return text(out, "-", sum);
+}
+
+struct flock whole_file() {
+  struct flock lock {};
+  lock.l_type = F_WRLCK;
+  lock.l_whence = SEEK_SET;
+  return lock;
+}
+
+class Descriptor {
+ public:
+  explicit Descriptor(int number) : number_(number) {}
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  ~Descriptor() {
+    if (number_ >= 0) ::close(number_);
+  }
+  [[nodiscard]] int get() const { return number_; }
+  int release() { return std::exchange(number_, -1); }
+
+ private:
+  int number_;
+};
+
+bool is_still_at(const std::string& path, int descriptor) {
+  struct stat open_file {};
+  struct stat at_path {};
+  return ::fstat(descriptor, &open_file) == 0 && ::lstat(path.c_str(), &at_path) == 0 && open_file.st_ino == at_path.st_ino &&
+         open_file.st_dev == at_path.st_dev;
+}
+
+void check_file(const std::string& path, int descriptor, Site site) {
+  struct stat found {};
+  if (::fstat(descriptor, &found) != 0) throw InvalidState(text(path, " cannot be looked at: ", reason()), site);
+  if (!S_ISREG(found.st_mode) || found.st_uid != ::getuid() || (found.st_mode & (S_IRWXG | S_IRWXO)) != 0) {
+    throw InvalidState(text(path, " is not a file for this user alone (mode 600); take it away"), site);
+  }
+}
+
+}  // namespace
+
+JobFile::JobFile(std::string_view job, Site site) : path_(text(folder_for_jobs(site), "/", file_name(job))), site_(site) {}
+
+JobFile::~JobFile() {
+  if (descriptor_ < 0) return;
+  if (!is_written_) remove(path_);
+  ::close(descriptor_);
+}
+
+std::optional<JobNote> JobFile::read() const {
+  const Descriptor file(::open(path_.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW));
+  if (file.get() < 0) {
+    if (errno == ENOENT) return std::nullopt;
+    throw InvalidState(text(path_, " cannot be read: ", reason()), site_);
+  }
+  check_file(path_, file.get(), site_);
+  struct flock lock = whole_file();
+  if (::fcntl(file.get(), F_OFD_GETLK, &lock) != 0)
+    throw InvalidState(text(path_, " cannot be asked for its lock: ", reason()), site_);
+  if (lock.l_type == F_UNLCK || !is_still_at(path_, file.get())) return std::nullopt;
+  std::array<char, longest_note> bytes{};
+  const ssize_t count = ::pread(file.get(), bytes.data(), bytes.size(), 0);
+  if (count < 0) throw InvalidState(text(path_, " cannot be read: ", reason()), site_);
+  // Three lines, the last of which says that the others are whole.
+  const std::string_view note(bytes.data(), static_cast<std::size_t>(count));
+  const std::size_t first = note.find('\n');
+  if (first == std::string_view::npos || !note.ends_with("\nend\n")) return std::nullopt;
+  const std::size_t second = note.find('\n', first + 1);
+  return JobNote{std::string(note.substr(0, first)), std::string(note.substr(first + 1, second - first - 1))};
+}
+
+bool JobFile::claim() {
+  for (;;) {
+    Descriptor file(::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, S_IRUSR | S_IWUSR));
+    if (file.get() < 0) throw InvalidState(text(path_, " cannot be written: ", reason()), site_);
+    check_file(path_, file.get(), site_);
+    struct flock lock = whole_file();
+    if (::fcntl(file.get(), F_OFD_SETLK, &lock) != 0) {
+      if (errno == EAGAIN || errno == EACCES) return false;
+      throw InvalidState(text(path_, " cannot be locked: ", reason()), site_);
+    }
+    // A coordinator that has just ended took it away.
+    if (!is_still_at(path_, file.get())) continue;
+    if (::ftruncate(file.get(), 0) != 0) throw InvalidState(text(path_, " cannot be written: ", reason()), site_);
+    descriptor_ = file.release();
+    return true;
+  }
+}
+
+void JobFile::write(const JobNote& note) {
+  const std::string bytes = text(note.address, "\n", note.secret, "\nend\n");
+  if (bytes.size() > longest_note || std::ranges::count(bytes, '\n') != 3) {
+    throw InvalidArgument("a job's address and secret have one line each, of at most 4000 characters together", site_);
+  }
+  if (::pwrite(descriptor_, bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) {
+    throw InvalidState(text(path_, " cannot be written: ", reason()), site_);
+  }
+  is_written_ = true;
+}
+
+void JobFile::remove(const std::string& path) noexcept { ::unlink(path.c_str()); }
+
+}  // namespace tutti

@@ -1,0 +1,186 @@
+#include "tutti/mesh/control/join_job.h"
+
+#include <netdb.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "tutti/base/error.h"
+#include "tutti/base/log.h"
+#include "tutti/base/text.h"
+#include "tutti/mesh/control/coordinator_child.h"
+#include "tutti/mesh/control/host_port.h"
+#include "tutti/mesh/control/job_file.h"
+#include "tutti/mesh/control/job_secret.h"
+
+namespace tutti {
+
+namespace {
+
+using std::chrono::milliseconds;
+
+// An earlier run's coordinator stays a moment at its address after its last member has gone.
+constexpr milliseconds earlier_run{5'000};
+// After so long at one address its note is read again: another coordinator may have come.
+constexpr milliseconds one_attempt{2'000};
+constexpr milliseconds between_lines{10'000};
+
+void wait_a_moment() { ::poll(nullptr, 0, 20); }
+
+struct Addresses {
+  addrinfo* first = nullptr;
+
+  explicit Addresses(const HostPort& at) {
+    addrinfo hints{};
+    hints.ai_socktype = SOCK_STREAM;
+    if (::getaddrinfo(at.host.c_str(), std::to_string(at.port).c_str(), &hints, &first) != 0) first = nullptr;
+  }
+  Addresses(const Addresses&) = delete;
+  Addresses& operator=(const Addresses&) = delete;
+  ~Addresses() {
+    if (first != nullptr) ::freeaddrinfo(first);
+  }
+};
+
+bool is_loopback(const addrinfo& address) {
+  if (address.ai_family == AF_INET) {
+    return (ntohl(reinterpret_cast<const sockaddr_in*>(address.ai_addr)->sin_addr.s_addr) >> 24U) == 127;
+  }
+  return address.ai_family == AF_INET6 &&
+         IN6_IS_ADDR_LOOPBACK(&reinterpret_cast<const sockaddr_in6*>(address.ai_addr)->sin6_addr);
+}
+
+bool somebody_listens(const HostPort& at) {
+  const Addresses addresses(at);
+  for (const addrinfo* address = addresses.first; address != nullptr; address = address->ai_next) {
+    const int socket = ::socket(address->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (socket < 0) continue;
+    timeval limit{1, 0};
+    ::setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
+    const bool is_there = ::connect(socket, address->ai_addr, address->ai_addrlen) == 0;
+    ::close(socket);
+    if (is_there) return true;
+  }
+  return false;
+}
+
+// Many systems give their own name a loopback address, at which no other host would find it.
+HostPort listening_address(const HostPort& at, bool one_host) {
+  if (one_host || is_loopback_name(at.host)) return at;
+  const Addresses addresses(at);
+  for (const addrinfo* address = addresses.first; address != nullptr; address = address->ai_next) {
+    if (!is_loopback(*address)) return at;
+  }
+  return addresses.first == nullptr ? at : HostPort{"0.0.0.0", at.port};
+}
+
+// One process's search for the coordinator of its job.
+class Search {
+ public:
+  Search(const Membership& who, const MemberOptions& options, Site site)
+      : who_(who), options_(options), site_(site), began_(Clock::now()), deadline_(began_ + options.connect_timeout) {
+    if (!who.coordinator.empty()) fixed_ = parse_host_port(who.coordinator);
+  }
+
+  std::shared_ptr<Member> run() {
+    auto said = began_;
+    for (;;) {
+      if (const auto found = who_.rank == 0 ? find_or_start() : find()) {
+        if (auto member = try_to_join(*found)) return member;
+      }
+      if (Clock::now() >= deadline_) throw DeadlineExceeded(what_was_waited_for(), site_);
+      wait_a_moment();
+      if (Clock::now() - said < between_lines) continue;
+      said = Clock::now();
+      log(LogLevel::warning, text("tutti: rank ", who_.rank, " still waits for the coordinator, which rank 0 starts"));
+    }
+  }
+
+ private:
+  std::shared_ptr<Member> try_to_join(const Membership& found) {
+    MemberOptions options = options_;
+    const auto left = std::chrono::ceil<milliseconds>(deadline_ - Clock::now());
+    options.connect_timeout = std::clamp(left, milliseconds(1), std::max(one_attempt, options_.connect_timeout / 10));
+    try {
+      return Member::join(found, options, site_);
+    } catch (const DeadlineExceeded&) {
+      if (Clock::now() >= deadline_) throw;
+    } catch (const CoordinatorLost&) {
+      if (Clock::now() >= deadline_) throw;
+    } catch (const JoinRefused&) {
+      if (is_noted_ || Clock::now() >= std::min(deadline_, began_ + earlier_run)) throw;
+    }
+    return nullptr;
+  }
+
+  std::optional<Membership> with(const JobNote& note) {
+    Membership found = who_;
+    found.coordinator = note.address;
+    if (found.secret.empty()) found.secret = note.secret;
+    is_noted_ = true;
+    return found;
+  }
+
+  std::optional<Membership> find() {
+    if (fixed_ && !who_.secret.empty()) return who_;
+    const auto note = JobFile(who_.job, site_).read();
+    return note ? with(*note) : std::nullopt;
+  }
+
+  std::optional<Membership> find_or_start() {
+    JobFile file(who_.job, site_);
+    if (!file.claim()) {
+      const auto note = file.read();
+      return note ? with(*note) : std::nullopt;
+    }
+    if (fixed_ && somebody_listens(*fixed_)) {
+      if (!who_.secret.empty()) return who_;
+      if (Clock::now() < std::min(deadline_, began_ + earlier_run)) return std::nullopt;
+      throw InvalidState(text("the coordinator of this job cannot listen at ", who_.coordinator,
+                              ": something else does; set TUTTI_COORDINATOR to a free host:port"),
+                         site_);
+    }
+    CoordinatorChild child;
+    child.listen = fixed_ ? listening_address(*fixed_, who_.one_host).to_string() : "127.0.0.1:0";
+    child.world = who_.world;
+    child.job = who_.job;
+    child.secret = who_.secret.empty() ? make_job_secret() : who_.secret;
+    child.job_file = file.path();
+    child.lock = file.descriptor();
+    const std::string listens = start_coordinator(child, deadline_, site_);
+    // A secret of the environment's stays there.
+    const JobNote note{fixed_ ? who_.coordinator : listens, who_.secret.empty() ? child.secret : ""};
+    file.write(note);
+    return with(note);
+  }
+
+  [[nodiscard]] std::string what_was_waited_for() const {
+    return text("rank ", who_.rank, " of ", who_.world, " (", who_.launcher, ") has waited for ",
+                options_.connect_timeout.count(), " ms and rank 0 has not said where the coordinator is, in ",
+                JobFile(who_.job, site_).path());
+  }
+
+  Membership who_;
+  MemberOptions options_;
+  Site site_;
+  Clock::time_point began_;
+  Clock::time_point deadline_;
+  std::optional<HostPort> fixed_;
+  bool is_noted_ = false;
+};
+
+}  // namespace
+
+std::shared_ptr<Member> join_job(const Membership& who, const MemberOptions& options, Site site) {
+  if (who.coordinator.empty() && !who.rank_0_starts_coordinator) {
+    throw InvalidArgument("this process is alone: it has no job to join", site);
+  }
+  if (!who.rank_0_starts_coordinator) return Member::join(who, options, site);
+  return Search(who, options, site).run();
+}
+
+}  // namespace tutti

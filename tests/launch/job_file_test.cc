@@ -1,0 +1,152 @@
+// The note rank 0 leaves for the ranks of its host: for this user only, and never that of a coordinator that is gone.
+#include "tutti/mesh/control/job_file.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <optional>
+#include <string>
+
+#include "launch/launcher_environment.h"
+#include "launch/temporary_folder.h"
+#include "tutti/base/error.h"
+#include "tutti/mesh/control/job_secret.h"
+
+namespace {
+
+using launch_tests::LauncherEnvironment;
+using launch_tests::TemporaryFolder;
+using testing::HasSubstr;
+using tutti::InvalidArgument;
+using tutti::InvalidState;
+using tutti::JobFile;
+
+class JobFiles : public testing::Test {
+ protected:
+  JobFiles() { environment_.set("XDG_RUNTIME_DIR", folder_.path().c_str()); }
+
+  [[nodiscard]] std::size_t files() const {
+    return static_cast<std::size_t>(std::distance(std::filesystem::directory_iterator(folder_.path()), {}));
+  }
+
+  TemporaryFolder folder_;
+  LauncherEnvironment environment_{};
+};
+
+std::string refusal(const std::string& job) {
+  try {
+    static_cast<void>(JobFile(job).read());
+  } catch (const InvalidState& error) {
+    return error.message();
+  }
+  return "not refused";
+}
+
+TEST_F(JobFiles, ANoteIsReadWhileItsWriterHoldsTheLockAndNotLater) {
+  const JobFile reader("job");
+  EXPECT_EQ(reader.read(), std::nullopt);
+  {
+    JobFile writer("job");
+    ASSERT_TRUE(writer.claim());
+    EXPECT_EQ(reader.read(), std::nullopt) << "claimed, and not written yet";
+    writer.write({"127.0.0.1:4000", "secret"});
+    const auto note = reader.read();
+    ASSERT_TRUE(note.has_value());
+    EXPECT_EQ(note->address, "127.0.0.1:4000");
+    EXPECT_EQ(note->secret, "secret");
+    JobFile second("job");
+    EXPECT_FALSE(second.claim());
+    EXPECT_EQ(JobFile("another job").read(), std::nullopt);
+  }
+  EXPECT_EQ(reader.read(), std::nullopt) << "it is still there, and its writer is not";
+  JobFile next("job");
+  EXPECT_TRUE(next.claim());
+  EXPECT_EQ(reader.read(), std::nullopt) << "an old note is not the next one's";
+}
+
+TEST_F(JobFiles, ALockLivesAsLongAsAnyProcessThatInheritedIt) {
+  auto writer = std::make_optional<JobFile>("job");
+  ASSERT_TRUE(writer->claim());
+  writer->write({"a:1", "s"});
+  const int inherited = ::dup(writer->descriptor());
+  writer.reset();
+  EXPECT_TRUE(JobFile("job").read().has_value());
+  JobFile::remove(JobFile("job").path());
+  EXPECT_EQ(JobFile("job").read(), std::nullopt);
+  JobFile next("job");
+  EXPECT_TRUE(next.claim()) << "what was removed holds nobody up";
+  ::close(inherited);
+}
+
+TEST_F(JobFiles, AClaimWithoutANoteLeavesNothingBehind) {
+  {
+    JobFile writer("job");
+    ASSERT_TRUE(writer.claim());
+    EXPECT_EQ(files(), 1U);
+    EXPECT_THROW(writer.write({"two\nlines", "s"}), InvalidArgument);
+  }
+  EXPECT_EQ(files(), 0U);
+}
+
+TEST_F(JobFiles, TheFileIsForThisUserAlone) {
+  JobFile writer("job");
+  ASSERT_TRUE(writer.claim());
+  struct stat found {};
+  ASSERT_EQ(::stat(writer.path().c_str(), &found), 0);
+  EXPECT_EQ(found.st_mode & 0777U, 0600U);
+  writer.write({"a:1", "s"});
+  ASSERT_EQ(::chmod(writer.path().c_str(), 0644), 0);
+  EXPECT_THAT(refusal("job"), HasSubstr("is not a file for this user alone"));
+}
+
+TEST_F(JobFiles, ALinkInItsPlaceIsNotFollowed) {
+  const std::string path = JobFile("job").path();
+  std::ofstream(folder_.path() / "trap") << "a:1\ns\nend\n";
+  std::filesystem::create_symlink(folder_.path() / "trap", path);
+  EXPECT_THAT(refusal("job"), HasSubstr(path));
+  JobFile writer("job");
+  EXPECT_THROW(writer.claim(), InvalidState);
+}
+
+TEST_F(JobFiles, AFolderOthersCanWriteToIsRefused) {
+  ASSERT_EQ(::chmod(folder_.path().c_str(), 0777), 0);
+  EXPECT_THAT(refusal("job"), HasSubstr("chmod 700"));
+  ASSERT_EQ(::chmod(folder_.path().c_str(), 0700), 0);
+  std::filesystem::create_directory(folder_.path() / "real");
+  std::filesystem::create_directory_symlink(folder_.path() / "real", folder_.path() / "link");
+  environment_.set("XDG_RUNTIME_DIR", (folder_.path() / "link").c_str());
+  EXPECT_THAT(refusal("job"), HasSubstr("is no folder"));
+  environment_.set("XDG_RUNTIME_DIR", (folder_.path() / "missing").c_str());
+  EXPECT_THAT(refusal("job"), HasSubstr("missing"));
+}
+
+TEST_F(JobFiles, WithoutARuntimeFolderThereIsOneOfTheUsersOwn) {
+  environment_.set("XDG_RUNTIME_DIR", nullptr);
+  const std::string folder = "/tmp/tutti-" + std::to_string(::getuid());
+  EXPECT_THAT(JobFile("job").path(), testing::StartsWith(folder + "/"));
+  struct stat found {};
+  ASSERT_EQ(::lstat(folder.c_str(), &found), 0);
+  EXPECT_EQ(found.st_uid, ::getuid());
+  EXPECT_EQ(found.st_mode & 0022U, 0U) << "others cannot write to it";
+}
+
+TEST_F(JobFiles, EveryJobHasANameOfItsOwnWhateverStandsInIt) {
+  const std::string path = JobFile("../../etc/passwd").path();
+  EXPECT_EQ(std::filesystem::path(path).parent_path(), folder_.path());
+  EXPECT_NE(JobFile("a/b").path(), JobFile("a_b").path());
+  EXPECT_NE(JobFile(std::string(5'000, 'x')).path(), JobFile(std::string(5'001, 'x')).path());
+  JobFile claimed(std::string(5'000, 'x'));
+  EXPECT_TRUE(claimed.claim());
+}
+
+TEST(JobSecret, IsNeverTheSame) {
+  const std::string secret = tutti::make_job_secret();
+  EXPECT_EQ(secret.size(), 32U);
+  EXPECT_EQ(secret.find_first_not_of("0123456789abcdef"), std::string::npos);
+  EXPECT_NE(secret, tutti::make_job_secret());
+}
+
+}  // namespace

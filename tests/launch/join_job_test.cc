@@ -1,0 +1,104 @@
+// From what a launcher said to a seat at the coordinator that rank 0 starts.
+#include "tutti/mesh/control/join_job.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <future>
+#include <string>
+#include <thread>
+
+#include "launch/started_coordinators.h"
+#include "tutti/base/error.h"
+
+namespace {
+
+using launch_tests::JobFolder;
+using std::chrono::milliseconds;
+using testing::HasSubstr;
+using tutti::join_job;
+using tutti::Meeting;
+using tutti::Member;
+using tutti::MemberOptions;
+using tutti::Membership;
+
+class JoinJob : public testing::Test {
+ protected:
+  static Membership who(int rank) {
+    Membership who;
+    who.rank = rank;
+    who.world = 2;
+    who.job = "join job test";
+    who.launcher = "a test";
+    who.rank_0_starts_coordinator = true;
+    who.one_host = true;
+    return who;
+  }
+
+  static void meet(Member& member) {
+    Meeting meeting;
+    meeting.group = "both";
+    meeting.ranks = {0, 1};
+    meeting.what = "a meeting";
+    meeting.deadline = tutti::deadline_after(std::chrono::seconds(60));
+    member.arrive(meeting)->wait();
+  }
+
+  static void join_and_meet(int rank) {
+    MemberOptions options;
+    options.comes_back = true;
+    meet(*join_job(who(rank), options));
+  }
+
+  JobFolder jobs_;
+};
+
+TEST_F(JoinJob, RanksMeetAtTheCoordinatorThatRank0StartsWhoeverComesFirst) {
+  for (const int first : {0, 1}) {
+    auto other = std::async(std::launch::async, [first] { join_and_meet(first); });
+    join_and_meet(1 - first);
+    other.get();
+    EXPECT_EQ(jobs_.coordinators().size(), 1U) << "rank 0 that comes again finds the one it has started";
+  }
+}
+
+TEST_F(JoinJob, NothingIsLeftWhenAllHaveGone) {
+  {
+    auto other = std::async(std::launch::async, [] { return join_job(who(1), {}); });
+    const auto first = join_job(who(0), {});
+    const auto second = other.get();
+    EXPECT_FALSE(jobs_.is_empty());
+  }
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  while (!jobs_.is_empty() && std::chrono::steady_clock::now() < end) std::this_thread::sleep_for(milliseconds(10));
+  EXPECT_TRUE(jobs_.is_empty());
+}
+
+TEST_F(JoinJob, ACoordinatorThatWasKilledIsNotTakenForALivingOne) {
+  auto before = std::async(std::launch::async, [] { join_and_meet(1); });
+  join_and_meet(0);
+  before.get();
+  for (const pid_t pid : jobs_.coordinators()) ::kill(pid, SIGKILL);
+  EXPECT_FALSE(jobs_.is_empty()) << "it could not take its note away";
+  auto after = std::async(std::launch::async, [] { join_and_meet(1); });
+  join_and_meet(0);
+  after.get();
+}
+
+TEST_F(JoinJob, ARank0ThatDoesNotComeIsNamedAtTheDeadline) {
+  MemberOptions options;
+  options.connect_timeout = milliseconds(100);
+  const auto began = std::chrono::steady_clock::now();
+  try {
+    join_job(who(1), options);
+    ADD_FAILURE() << "joined nobody";
+  } catch (const tutti::DeadlineExceeded& error) {
+    EXPECT_THAT(error.message(), HasSubstr("rank 1 of 2 (a test) has waited for 100 ms and rank 0 has not said"));
+  }
+  EXPECT_LT(std::chrono::steady_clock::now() - began, milliseconds(1'100));
+}
+
+TEST_F(JoinJob, AProcessThatIsAloneHasNoJob) { EXPECT_THROW(join_job({}, {}), tutti::InvalidArgument); }
+
+}  // namespace

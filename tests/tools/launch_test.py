@@ -1,0 +1,316 @@
+#!/usr/bin/env python3
+"""`tutti launch` as a user calls it. usage: launch_test.py COMMAND"""
+
+import collections
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+import unittest
+
+from rank_scripts import PATIENCE, InFolder, is_alive, wait_until
+
+COMMAND = os.path.abspath(sys.argv.pop(1))
+
+
+class Launch(InFolder):
+    def launch(self, ranks, script, *options, **settings):
+        return self.call(COMMAND, "launch", "-n", ranks, *options, "--", "sh", "-c", script, **settings)
+
+    def start_launch(self, ranks, script, *options, **settings):
+        return self.start(COMMAND, "launch", "-n", ranks, *options, "--", "sh", "-c", script, **settings)
+
+    def files(self, pattern):
+        return sorted(path.name for path in self.folder.glob(pattern))
+
+    def pids(self, pattern, count):
+        """Numbers that ranks have written, each into a file of its own."""
+        wait_until(lambda: sum(path.read_text().endswith("\n") for path in self.folder.glob(pattern)) == count, pattern)
+        return [int(path.read_text()) for path in self.folder.glob(pattern)]
+
+
+class Ranks(Launch):
+    def test_every_rank_is_told_who_it_is(self):
+        script = (
+            'echo "$TUTTI_RANK $TUTTI_WORLD_SIZE $TUTTI_LOCAL_RANK '
+            '$TUTTI_JOB_ID ${#TUTTI_JOB_SECRET} $TUTTI_COORDINATOR $OWN"'
+        )
+        status, output, errors = self.launch(3, script, OWN="mine", TUTTI_RANK="7")
+        self.assertEqual((status, errors), (0, ""))
+        told = sorted(line.split() for line in output.splitlines())
+        self.assertEqual([words[:4] for words in told], [[f"[{r}]", f"{r}", "3", f"{r}"] for r in range(3)])
+        self.assertEqual(len({tuple(words[4:]) for words in told}), 1, "job, secret and address are the same for all")
+        self.assertRegex(" ".join(told[0][4:]), r"^launch-\d+-\d+ 32 127\.0\.0\.1:\d+ mine$")
+
+    def test_arguments_reach_the_program_as_they_are(self):
+        _, output, _ = self.call(COMMAND, "launch", "-n", "1", "--", "printf", "%s\n", "a b", "--hosts", "-n", "$x", "")
+        self.assertEqual(output, "[0] a b\n[0] --hosts\n[0] -n\n[0] $x\n[0] \n")
+
+    def test_rank_0_reads_the_input_and_others_read_nothing(self):
+        status, output, _ = self.launch(2, "cat", input="a line\n")
+        self.assertEqual((status, output), (0, "[0] a line\n"))
+
+
+class Output(Launch):
+    def test_each_stream_keeps_its_own(self):
+        _, output, errors = self.launch(2, "echo out; echo err >&2")
+        self.assertEqual(sorted(output.splitlines()), ["[0] out", "[1] out"])
+        self.assertEqual(sorted(errors.splitlines()), ["[0] err", "[1] err"])
+
+    def test_lines_are_whole_and_in_order_however_they_are_written(self):
+        # In pieces, long and short, without an end at the end; all ranks and both streams into one pipe.
+        program = (
+            "import os\nr = int(os.environ['TUTTI_RANK'])\n"
+            "for i in range(300):\n"
+            "    for piece in (f'{r} ', f'{i} ', 'x' * (i * 37 % 5000), '\\n' if i < 299 else ''):\n"
+            "        os.write(1 + i % 2, piece.encode())\n"
+        )
+        done = self.start(COMMAND, "launch", "-n", "4", "--", sys.executable, "-c", program, stderr=subprocess.STDOUT)
+        output, _ = done.communicate(timeout=PATIENCE)
+        self.assertEqual(done.returncode, 0)
+        self.assertTrue(output.endswith("\n"))
+        seen = collections.defaultdict(list)
+        for line in output.splitlines():
+            found = re.fullmatch(r"\[(\d)\] (\d) (\d+) (x*)", line)
+            self.assertTrue(found and found[1] == found[2] and len(found[4]) == int(found[3]) * 37 % 5000, line[:100])
+            seen[found[1], int(found[3]) % 2].append(int(found[3]))
+        for rank in "0123":
+            self.assertEqual(seen[rank, 0] + seen[rank, 1], [*range(0, 300, 2), *range(1, 300, 2)])
+
+    def test_a_very_long_line_is_whole_beside_others(self):
+        program = (
+            "import os, sys\n"
+            "if os.environ['TUTTI_RANK'] == '0': sys.stdout.write('y' * 3_000_000 + '\\n')\n"
+            "else: sys.stdout.write('short\\n' * 1000)\n"
+        )
+        status, output, _ = self.call(COMMAND, "launch", "-n", "3", "--", sys.executable, "-c", program)
+        self.assertEqual(status, 0)
+        counted = collections.Counter(output.splitlines())
+        self.assertEqual(counted.pop("[0] " + "y" * 3_000_000), 1)
+        self.assertEqual(counted, {"[1] short": 1000, "[2] short": 1000})
+
+    def test_a_question_without_an_end_is_shown_before_it_is_answered(self):
+        asking = self.start_launch(1, 'printf "name? "; read name; echo "good day, $name"', stdin=subprocess.PIPE)
+        self.assertEqual(asking.stdout.read(10), "[0] name? ")
+        asking.stdin.write("Ada\n")
+        asking.stdin.flush()
+        self.assertEqual(asking.stdout.readline(), "good day, Ada\n")
+        self.assertEqual(asking.wait(PATIENCE), 0)
+
+    def test_a_reader_that_goes_ends_the_ranks_as_it_would_end_one_program(self):
+        talking = self.start_launch(2, "while echo words; do :; done 2>/dev/null; exit 3")
+        talking.stdout.readline()
+        talking.stdout.close()
+        talking.stdout = None
+        _, errors = talking.communicate(timeout=PATIENCE)
+        self.assertRegex(errors, r"tutti: rank \d \(pid \d+\) ended with (signal 13 \(Broken pipe\)|status 3)")
+
+    def test_an_output_that_cannot_be_written_stops_everything(self):
+        with open("/dev/full", "w") as full:
+            status, _, errors = self.launch(2, "echo words; sleep 60", stdout=full)
+        self.assertEqual(status, 1)
+        self.assertIn("tutti: error: the output could not be written: No space left on device", errors)
+
+    def test_what_a_rank_leaves_running_does_not_hold_the_launcher_up(self):
+        status, output, _ = self.launch(1, 'sleep 60 & echo $! > left; echo done')
+        os.kill(int((self.folder / "left").read_text()), signal.SIGKILL)
+        self.assertEqual((status, output), (0, "[0] done\n"))
+
+
+class Failure(Launch):
+    def test_a_rank_that_fails_is_named_and_the_others_are_stopped(self):
+        # The last word of the failed one comes before what is said about it.
+        status, _, errors = self.launch(3, 'test $TUTTI_RANK = 2 || exec sleep 60; printf "I fail" >&2; exit 3')
+        self.assertEqual(status, 3)
+        self.assertRegex(errors, r"\A\[2\] I fail\ntutti: rank 2 \(pid \d+\) ended with status 3; the others are stopped\n\Z")
+
+    def test_a_rank_that_is_killed_is_named_with_the_signal(self):
+        status, _, errors = self.launch(2, "test $TUTTI_RANK = 1 || exec sleep 60; kill -9 $$")
+        self.assertEqual(status, 128 + 9)
+        self.assertRegex(errors, r"\Atutti: rank 1 \(pid \d+\) ended with signal 9 \(Killed\); the others are stopped\n\Z")
+
+    def test_who_does_not_stop_is_killed_after_the_time_of_grace(self):
+        script = (
+            "trap '' TERM; if test $TUTTI_RANK = 0; then while ! test -e ready; do sleep 0.01; done; exit 4; fi; "
+            "echo > ready; while :; do sleep 1; done"
+        )
+        began = time.monotonic()
+        status, _, errors = self.launch(2, script, "--timeout-grace", "200ms")
+        self.assertEqual(status, 4)
+        self.assertRegex(errors, r"rank 1 \(pid \d+\) did not end within 200.0 ms and is killed\n\Z")
+        self.assertGreater(time.monotonic() - began, 0.2)
+
+    def test_who_stops_by_itself_has_the_time_for_it(self):
+        script = (
+            'if test $TUTTI_RANK = 0; then while ! test -e ready; do sleep 0.01; done; exit 5; fi; '
+            'trap "sleep 0.3; echo saved; exit 0" TERM; echo > ready; while :; do sleep 0.01; done'
+        )
+        status, output, _ = self.launch(2, script)
+        self.assertEqual((status, output), (5, "[1] saved\n"))
+
+    def test_children_of_a_failed_rank_are_killed_too(self):
+        status, _, _ = self.launch(1, "sleep 60 & echo $! > left; exit 3")
+        self.assertEqual(status, 3)
+        wait_until(lambda: not is_alive(int((self.folder / "left").read_text())), "its child is dead")
+
+    def test_a_program_that_cannot_be_started_is_named(self):
+        status, _, errors = self.call(COMMAND, "launch", "-n", "2", "--", "nowhere-to-be-found")
+        self.assertEqual(status, 127)
+        self.assertIn("tutti: error: the program 'nowhere-to-be-found' was not found in PATH", errors)
+        status, _, errors = self.call(COMMAND, "launch", "-n", "2", "--", self.folder)
+        self.assertEqual(status, 126)
+        self.assertIn("cannot be run: Permission denied", errors)
+
+
+class Signals(Launch):
+    def test_are_forwarded_to_every_rank(self):
+        for name in ("TERM", "INT", "HUP", "QUIT", "USR1"):
+            script = f'trap "echo got; exit 0" {name}; echo ready; while :; do sleep 0.01; done'
+            launched = self.start_launch(2, script)
+            for _ in range(2):
+                launched.stdout.readline()
+            launched.send_signal(getattr(signal, f"SIG{name}"))
+            output, errors = launched.communicate(timeout=PATIENCE)
+            self.assertEqual((launched.returncode, sorted(output.splitlines())), (0, ["[0] got", "[1] got"]), name)
+            self.assertNotIn("tutti: ", errors)
+
+    def test_that_are_messages_reach_the_rank_and_not_what_it_runs(self):
+        script = (
+            'trap "got=1" USR1; sleep 60 & child=$!; echo ready; while test -z "$got"; do sleep 0.01; done; '
+            'kill -0 $child && echo alive; kill $child'
+        )
+        launched = self.start_launch(1, script)
+        launched.stdout.readline()
+        launched.send_signal(signal.SIGUSR1)
+        output, _ = launched.communicate(timeout=PATIENCE)
+        self.assertEqual((launched.returncode, output), (0, "[0] alive\n"))
+
+    def test_that_end_the_ranks_are_the_exit_status(self):
+        launched = self.start_launch(2, "echo ready; exec sleep 60")
+        for _ in range(2):
+            launched.stdout.readline()
+        launched.send_signal(signal.SIGTERM)
+        _, errors = launched.communicate(timeout=PATIENCE)
+        self.assertEqual(launched.returncode, 128 + signal.SIGTERM)
+        self.assertRegex(errors, r"tutti: rank \d \(pid \d+\) ended with signal 15 \(Terminated\)")
+
+    def test_a_second_interrupt_kills(self):
+        launched = self.start_launch(2, 'trap "echo no" INT; echo ready; while :; do sleep 0.01; done')
+        for _ in range(2):
+            launched.stdout.readline()
+        launched.send_signal(signal.SIGINT)
+        for _ in range(2):
+            self.assertIn("no", launched.stdout.readline())
+        launched.send_signal(signal.SIGINT)
+        _, errors = launched.communicate(timeout=PATIENCE)
+        self.assertEqual(launched.returncode, 128 + 9)
+        self.assertIn("tutti: interrupted again; the ranks are killed\n", errors)
+
+    def test_when_the_launcher_is_killed_nothing_of_its_ranks_is_left(self):
+        script = "echo $$ > rank$TUTTI_RANK; sleep 60 & echo $! > child$TUTTI_RANK; wait"
+        launched = self.start_launch(3, script)
+        pids = self.pids("rank*", 3) + self.pids("child*", 3)
+        launched.kill()
+        wait_until(lambda: not any(map(is_alive, pids)), "the ranks and their children are dead")
+
+
+class Hosts(Launch):
+    def setUp(self):
+        super().setUp()
+        # In place of ssh: another host is this one with nothing of this environment.
+        self.shell = self.folder / "shell"
+        self.shell.write_text(
+            '#!/bin/sh\necho "$@" >> "$(dirname "$0")/commands"\nhost=$1; shift\n'
+            'exec env -i PATH="$PATH" AT="$host" sh -c "$*"\n'
+        )
+        self.shell.chmod(0o755)
+
+    def test_ranks_are_dealt_out_in_blocks_with_what_they_need(self):
+        script = (
+            'echo "$AT $TUTTI_RANK $TUTTI_LOCAL_RANK $TUTTI_WORLD_SIZE '
+            '$ONE,$TWO,$TUTTI_X ${#TUTTI_JOB_SECRET} $TUTTI_COORDINATOR $PWD"'
+        )
+        status, output, errors = self.launch(
+            3, script, "--hosts", "alpha,beta", "--listen", "127.0.0.1", "--env", "ONE",
+            TUTTI_RSH=self.shell, ONE="it's \"1\"\n  $2", TWO="not asked for", TUTTI_X="own",
+        )  # fmt: skip
+        self.assertEqual((status, errors), (0, ""))
+        output = output.replace("\n[0]   $2", "|  $2").replace("\n[1]   $2", "|  $2").replace("\n[2]   $2", "|  $2")
+        lines = sorted(re.sub(r":\d+", "", line) for line in output.splitlines())
+        rest = f"3 it's \"1\"|  $2,,own 32 127.0.0.1 {os.path.realpath(self.folder)}"
+        self.assertEqual(lines, [f"[0] alpha 0 0 {rest}", f"[1] alpha 1 1 {rest}", f"[2] beta 2 0 {rest}"])
+
+    def test_no_secret_stands_in_a_command_line(self):
+        _, output, _ = self.launch(2, "echo $TUTTI_JOB_SECRET", "--hosts", "localhost", TUTTI_RSH=self.shell)
+        secret = output.split()[1]
+        self.assertEqual(len(secret), 32)
+        self.assertNotIn(secret, (self.folder / "commands").read_text())
+
+    def test_words_of_the_command_reach_the_program_as_they_are(self):
+        words = ("launch", "-n", "1", "--hosts", "localhost", "--", "printf", "%s\n", "it's", "$HOME", "a  b", '"')
+        _, output, _ = self.call(COMMAND, *words, TUTTI_RSH=self.shell)
+        self.assertEqual(output, "[0] it's\n[0] $HOME\n[0] a  b\n[0] \"\n")
+
+    def test_signals_reach_the_other_host(self):
+        script = 'trap "echo got; exit 0" INT; echo ready; while :; do sleep 0.01; done'
+        launched = self.start_launch(2, script, "--hosts", "localhost", TUTTI_RSH=self.shell)
+        for _ in range(2):
+            launched.stdout.readline()
+        launched.send_signal(signal.SIGINT)
+        output, errors = launched.communicate(timeout=PATIENCE)
+        self.assertEqual((launched.returncode, sorted(output.splitlines())), (0, ["[0] got", "[1] got"]))
+        self.assertNotIn("tutti: ", errors)
+
+    def test_a_failed_rank_is_named_with_its_host_and_the_others_are_stopped(self):
+        status, _, errors = self.launch(
+            2, "test $TUTTI_RANK = 1 || exec sleep 60; exit 3", "--hosts", "localhost,127.0.0.1", TUTTI_RSH=self.shell
+        )
+        self.assertEqual((status, errors), (3, "tutti: rank 1 (on 127.0.0.1) ended with status 3; the others are stopped\n"))
+
+    def test_when_the_launcher_is_killed_the_other_host_notices(self):
+        launched = self.start_launch(2, "echo $$ > rank$TUTTI_RANK; exec sleep 60", "--hosts", "localhost", TUTTI_RSH=self.shell)
+        pids = self.pids("rank*", 2)
+        launched.kill()
+        wait_until(lambda: not any(map(is_alive, pids)), "the ranks are dead")
+
+    def test_a_remote_shell_that_fails_is_told(self):
+        status, _, errors = self.launch(1, "true", "--hosts", "localhost", TUTTI_RSH="/nowhere/ssh")
+        self.assertEqual(status, 127)
+        self.assertIn("the program '/nowhere/ssh' was not found", errors)
+
+
+class Mistakes(Launch):
+    def refused(self, *words):
+        status, output, errors = self.call(COMMAND, "launch", *words)
+        self.assertEqual((status, output), (2, ""), words)
+        self.assertTrue(errors.startswith("tutti: error: "), errors)
+        return errors
+
+    def test_are_refused_before_anything_runs(self):
+        program = ("--", "sh", "-c", "echo ran")
+        self.assertIn("--ranks", self.refused(*program))
+        self.assertIn("0", self.refused("-n", "0", *program))
+        self.assertIn("did you mean '--hosts'?", self.refused("-n", "2", "--host", "a", *program))
+        self.assertIn("did you mean '--timeout-grace'?", self.refused("-n", "2", "--timeout-grade", "5s", *program))
+        told = self.refused("-n", "2", "--timeout-grace", "5", *program)
+        self.assertIn("'5' is no length of time; write 5s, 500ms or 2m", told)
+        self.assertIn("there are 2 hosts for 1 ranks", self.refused("-n", "1", "--hosts", "a,b", *program))
+        self.assertIn("no program to run was given", self.refused("-n", "2"))
+
+    def test_help_fits_and_names_every_option(self):
+        for name, words in {
+            "launch": ("--hosts", "--timeout-grace"),
+            "barrier": ("--name", "--timeout"),
+            "coordinator": ("--world", "--listen"),
+        }.items():
+            status, output, _ = self.call(COMMAND, name, "--help")
+            self.assertEqual(status, 0)
+            self.assertLessEqual(max(map(len, output.splitlines())), 80, output)
+            for word in words:
+                self.assertIn(word, output)
+
+
+if __name__ == "__main__":
+    unittest.main()
