@@ -47,6 +47,16 @@ TEST_F(LayoutTest, RefusesDimensionsLikeTensorFlow) {
   EXPECT_THROW(Layout({unsharded}, Mesh()), InvalidArgument);
 }
 
+TEST_F(LayoutTest, RefusesAChangeThatCannotBe) {
+  const Layout layout({"x", unsharded}, mesh_);
+  EXPECT_EQ(layout.with(1, 1).specs_text(), "(x, y)");
+  EXPECT_EQ(layout.with(0, {}).specs_text(), "(unsharded, unsharded)");
+  EXPECT_THAT(refusal<InvalidArgument>([&] { static_cast<void>(layout.with(1, 0)); }),
+              HasSubstr("Mesh dimension x was repeated"));
+  EXPECT_THROW(static_cast<void>(layout.with(2, 0)), InvalidArgument);
+  EXPECT_THROW(static_cast<void>(layout.with(1, 2)), InvalidArgument);
+}
+
 TEST_F(LayoutTest, RefusesUnevenShardsWithTheNumbers) {
   EXPECT_EQ(
       refusal<ShapeError>([&] {

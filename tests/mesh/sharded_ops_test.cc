@@ -50,7 +50,7 @@ ShardedTensor after_advice(const ShardedTensor& a, ShardedTensor b, const Mesh& 
     return call(a, b);
   } catch (const InvalidArgument& error) {
     const std::string message = error.message();
-    EXPECT_THAT(message, HasSubstr("for the second use relayout(x, Layout({"));
+    EXPECT_THAT(message, HasSubstr("Use relayout(second, Layout({"));
     const std::size_t begin = message.find("Layout({") + 8;
     std::vector<std::string> specs;
     std::string spec;
@@ -179,32 +179,26 @@ TEST_P(ShardedOps, KeepTheShardingOfRowsColumnsAndBatches) {
 TEST_P(ShardedOps, SayWhichRelayoutToDo) {
   const Mesh mesh = mesh_of({2, 2});
   const auto tensor = [&](const std::vector<std::string>& specs) { return ones({4, 4}, Layout(specs, mesh)); };
-  const std::string why =
-      " first: its axes have to be sharded like those of the others that they go with, and over no dimension that shards another "
-      "axis "
-      "of the result";
   EXPECT_EQ(refusal<InvalidArgument>([&] {
               tensor({"x", unsharded}) + tensor({"y", unsharded});
             }),
-            "add: inputs of the layouts (x, unsharded) and (y, unsharded) cannot be joined without moving one of them; for the "
-            "second use "
-            "relayout(x, Layout({\"x\", unsharded}, mesh))" +
-                why);
+            "add: inputs of the layouts (x, unsharded) and (y, unsharded) cannot be joined where they lie: of the second axis 0 "
+            "is sharded "
+            "over 'y', but goes with an axis sharded over 'x'. Use relayout(second, Layout({\"x\", unsharded}, mesh)) first");
   EXPECT_THAT(refusal<InvalidArgument>([&] {
                 tensor({"x", unsharded}) * tensor({unsharded, "x"});
               }),
               HasSubstr("multiply: inputs of the layouts (x, unsharded) and (unsharded, x)"));
-  EXPECT_EQ(refusal<InvalidArgument>([&] {
-              matmul(tensor({"x", unsharded}), tensor({unsharded, "x"}));
-            }),
-            "matmul: inputs of the layouts (x, unsharded) and (unsharded, x) cannot be joined without moving one of them; for "
-            "the second "
-            "use relayout(x, Layout({unsharded, unsharded}, mesh))" +
-                why);
+  EXPECT_EQ(
+      refusal<InvalidArgument>([&] {
+        matmul(tensor({"x", unsharded}), tensor({unsharded, "x"}));
+      }),
+      "matmul: inputs of the layouts (x, unsharded) and (unsharded, x) cannot be joined where they lie: of the second axis 1 is "
+      "sharded over 'x', which shards another axis already. Use relayout(second, Layout({unsharded, unsharded}, mesh)) first");
   EXPECT_THAT(refusal<InvalidArgument>([&] {
                 matmul(tensor({"x", "y"}), tensor({"x", unsharded}));
               }),
-              HasSubstr("for the second use relayout(x, Layout({\"y\", unsharded}, mesh))"));
+              HasSubstr("Use relayout(second, Layout({\"y\", unsharded}, mesh)) first"));
 }
 
 TEST_P(ShardedOps, SayWhatElseIsWrong) {

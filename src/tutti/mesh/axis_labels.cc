@@ -52,14 +52,25 @@ std::string quoted_specs(const Layout& layout) {
   return out;
 }
 
-[[noreturn]] void refuse(const char* op, std::span<const ShardedTensor* const> inputs, std::size_t at, const Layout& wanted,
-                         Site site) {
+// Why an input cannot stay where it is.
+std::string conflict(const Layout& own, const Dims& labels, const Assignment& assignment) {
+  std::size_t axis = 0;
+  while (own.num_shards(axis) == 1 || own.dim_of(axis) == assignment.dim_of(labels[axis])) ++axis;
+  const std::optional<std::size_t> wanted = assignment.dim_of(labels[axis]);
+  return text("axis ", axis, " is sharded over '", own.spec(axis), "', ",
+              wanted ? text("but goes with an axis sharded over '", own.mesh().dims()[*wanted].name, "'")
+                     : std::string("which shards another axis already"));
+}
+
+[[noreturn]] void refuse(const char* op, std::span<const ShardedTensor* const> inputs, std::size_t at, const Dims& labels,
+                         const Assignment& assignment, Site site) {
   std::string layouts;
   for (const ShardedTensor* input : inputs) layouts += text(layouts.empty() ? "" : " and ", input->layout().specs_text());
-  throw InvalidArgument(text(op, ": inputs of the layouts ", layouts, " cannot be joined without moving one of them; for the ",
-                             ordinals[at], " use relayout(x, Layout({", quoted_specs(wanted), "}, mesh)) first: ",
-                             "its axes have to be sharded like those of the others that they go with, and over no dimension that "
-                             "shards another axis of the result"),
+  const Layout& own = inputs[at]->layout();
+  const Layout wanted = layout_of(own.mesh(), labels, assignment);
+  throw InvalidArgument(text(op, ": inputs of the layouts ", layouts, " cannot be joined where they lie: of the ", ordinals[at],
+                             " ", conflict(own, labels, assignment), ". Use relayout(", ordinals[at], ", Layout({",
+                             quoted_specs(wanted), "}, mesh)) first"),
                         site);
 }
 
@@ -164,7 +175,7 @@ Agreement agree(const char* op, const AxisLabels& labels, std::span<const Sharde
   Agreement out;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     out.inputs.push_back(layout_of(mesh, labels.inputs[i], assignment));
-    if (!is_slice_away(inputs[i]->layout(), out.inputs.back())) refuse(op, inputs, i, out.inputs.back(), site);
+    if (!is_slice_away(inputs[i]->layout(), out.inputs.back())) refuse(op, inputs, i, labels.inputs[i], assignment, site);
   }
   out.output = layout_of(mesh, labels.output, assignment);
   for (std::size_t dim = 0; dim < mesh.dims().size(); ++dim) {

@@ -58,7 +58,14 @@ bool Layout::is_fully_replicated() const noexcept {
   return std::all_of(dims_.begin(), dims_.end(), [](std::int64_t dim) { return dim < 0; });
 }
 
-Layout Layout::with(std::size_t axis, std::optional<std::size_t> dim) const {
+Layout Layout::with(std::size_t axis, std::optional<std::size_t> dim, Site site) const {
+  if (axis >= rank()) throw InvalidArgument(text("the layout ", specs_text(), " has no axis ", axis), site);
+  if (dim) {
+    std::vector<std::string> changed = specs();
+    if (*dim >= mesh_.dims().size()) throw InvalidArgument(text("the mesh has no dimension number ", *dim), site);
+    changed[axis] = mesh_.dims()[*dim].name;
+    check_specs(changed, {{}, mesh_.dims(), {}}, site);
+  }
   Dims dims = dims_;
   dims[axis] = dim ? static_cast<std::int64_t>(*dim) : -1;
   return {mesh_, dims};

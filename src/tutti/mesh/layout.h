@@ -39,8 +39,8 @@ class Layout {
   }
   [[nodiscard]] bool is_fully_replicated() const noexcept;
 
-  // The same with one axis sharded otherwise.
-  [[nodiscard]] Layout with(std::size_t axis, std::optional<std::size_t> dim) const;
+  // The same with one axis sharded otherwise. Throws InvalidArgument where the dimension shards another axis already.
+  [[nodiscard]] Layout with(std::size_t axis, std::optional<std::size_t> dim, Site site = {}) const;
 
   // Of a tensor of this shape: what one device holds, and where that begins. Throw ShapeError where an axis cannot be split
   // evenly.
