@@ -1,4 +1,6 @@
 // Sharded tensors: put together, taken apart, cut up, made where they lie.
+#include <sstream>
+
 #include "mesh/meshes.h"
 
 namespace tutti::meshes {
@@ -109,6 +111,12 @@ TEST_P(Sharded, RefusesToMakeWhatCannotBe) {
   EXPECT_THROW(arange(INT64_MIN, INT64_MAX, layout), InvalidArgument);
   EXPECT_THROW(uniform({-4}, layout), ShapeError);
   EXPECT_THROW(uniform({INT64_MAX / 4 * 4, 4}, Layout::batch_sharded(mesh_of({4}), "x", 2)), ShapeError);
+}
+
+TEST_P(Sharded, IsPrintedWithItsLayout) {
+  std::ostringstream out;
+  out << arange(0, 4, Layout::batch_sharded(mesh_of({2}), "x", 1)) << ", " << ShardedTensor();
+  EXPECT_EQ(out.str(), "tutti.Tensor([0 1 2 3], shape=(4,), dtype=int64) in the layout (x), tutti.ShardedTensor(undefined)");
 }
 
 TEST_P(Sharded, HasAPartOnlyWhereOtherProcessesHaveTheRest) {

@@ -21,19 +21,27 @@ Tensor mean_of(const std::vector<Tensor>& parts, Site site) {
   return cast(divide(add_n(wide, site), static_cast<double>(parts.size()), site), dtype, site);
 }
 
-using Combine = Tensor (*)(TensorArg a, TensorArg b, Site site);
+// Two at a time.
+struct Fold {
+  Tensor (*of_numbers)(TensorArg a, TensorArg b, Site site);
+  Tensor (*of_bools)(TensorArg a, TensorArg b, Site site);
+};
 
-template <Combine of_numbers, Combine of_bools>
+template <const Fold& fold>
 Tensor folded(const std::vector<Tensor>& parts, Site site) {
-  const Combine combine = parts.front().dtype() == DType::boolean ? of_bools : of_numbers;
   Tensor out = parts.front();
-  for (std::size_t i = 1; i < parts.size(); ++i) out = combine(std::move(out), parts[i], site);
+  for (std::size_t i = 1; i < parts.size(); ++i)
+    out = (out.dtype() == DType::boolean ? fold.of_bools : fold.of_numbers)(std::move(out), parts[i], site);
   return out;
 }
 
+constexpr Fold least{minimum, logical_and};
+constexpr Fold most{maximum, logical_or};
+constexpr Fold product{multiply, multiply};
+
 // By Reduction; the parts are in order of coordinates and lie on the device the result is made on.
-constexpr std::array<Tensor (*)(const std::vector<Tensor>&, Site), 5> reductions{
-    sum_of, mean_of, folded<minimum, logical_and>, folded<maximum, logical_or>, folded<multiply, multiply>};
+constexpr std::array<Tensor (*)(const std::vector<Tensor>&, Site), 5> reductions{sum_of, mean_of, folded<least>, folded<most>,
+                                                                                 folded<product>};
 
 }  // namespace
 

@@ -47,21 +47,19 @@ ShardedTensor reduce(const ReductionRow& row, const ShardedTensor& x, const Redu
              [&](const std::vector<Tensor>& shards) { return row.local(shards.front(), axes, keep_dims, site); });
 }
 
-// A row each: the means of equally long shards have the mean of all as their mean.
-#define TUTTI_REDUCTION(function, options, combine)                                                               \
-  constexpr ReductionRow function##_row{#function,                                                                \
-                                        [](const Tensor& x, const ReducedAxes& axes, bool keep_dims, Site site) { \
-                                          return function(x, axes, options{.keep_dims = keep_dims}, site);        \
-                                        },                                                                        \
-                                        Reduction::combine};
-TUTTI_REDUCTION(sum, SumOptions, sum)
-TUTTI_REDUCTION(prod, SumOptions, prod)
-TUTTI_REDUCTION(mean, ReductionOptions, mean)
-TUTTI_REDUCTION(max, ReductionOptions, max)
-TUTTI_REDUCTION(min, ReductionOptions, min)
-TUTTI_REDUCTION(all, ReductionOptions, min)
-TUTTI_REDUCTION(any, ReductionOptions, max)
-#undef TUTTI_REDUCTION
+template <class Options, Tensor (*function)(const Tensor&, const ReducedAxes&, const Options&, Site)>
+Tensor over_axes(const Tensor& x, const ReducedAxes& axes, bool keep_dims, Site site) {
+  return function(x, axes, Options{.keep_dims = keep_dims}, site);
+}
+
+// The means of equally long shards have the mean of all as their mean.
+constexpr ReductionRow sum_row{"sum", over_axes<SumOptions, sum>, Reduction::sum};
+constexpr ReductionRow prod_row{"prod", over_axes<SumOptions, prod>, Reduction::prod};
+constexpr ReductionRow mean_row{"mean", over_axes<ReductionOptions, mean>, Reduction::mean};
+constexpr ReductionRow max_row{"max", over_axes<ReductionOptions, max>, Reduction::max};
+constexpr ReductionRow min_row{"min", over_axes<ReductionOptions, min>, Reduction::min};
+constexpr ReductionRow all_row{"all", over_axes<ReductionOptions, all>, Reduction::min};
+constexpr ReductionRow any_row{"any", over_axes<ReductionOptions, any>, Reduction::max};
 
 // The tensors among the operands, shard by shard; numbers stay as they are.
 template <class Call>

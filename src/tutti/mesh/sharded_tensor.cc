@@ -1,6 +1,7 @@
 #include "tutti/mesh/sharded_tensor.h"
 
 #include <algorithm>
+#include <ostream>
 
 #include "tutti/base/error.h"
 #include "tutti/base/text.h"
@@ -125,6 +126,12 @@ Tensor to_tensor(const ShardedTensor& x, std::string_view device, Site site) {
   if (!x.mesh().is_local())
     return detail::brought(relayout(x, Layout::replicated(x.mesh(), x.rank()), site).shards().front(), to, site);
   return detail::made_on(to, site, [&] { return Gathering(x, to, site).run(); });
+}
+
+std::ostream& operator<<(std::ostream& out, PrintedShardedTensor x) {
+  if (!x.tensor.is_defined()) return out << "tutti.ShardedTensor(undefined)";
+  const Tensor whole = to_tensor(x.tensor, "CPU:0", x.site);
+  return out << PrintedTensor(whole, x.site) << " in the layout " << x.tensor.layout().specs_text();
 }
 
 }  // namespace tutti

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <iosfwd>
 #include <span>
 #include <string>
 #include <string_view>
@@ -65,5 +66,14 @@ template <Element T>
 std::vector<T> read(const ShardedTensor& x, Site site = {}) {
   return read<T>(x, Intent::unstated, site);
 }
+
+// A sharded tensor on its way to a stream of text; remembers the line that prints it.
+struct PrintedShardedTensor {
+  const ShardedTensor& tensor;
+  Site site;
+  PrintedShardedTensor(const ShardedTensor& x, Site where = {}) : tensor(x), site(where) {}
+};
+// tutti.Tensor([...], shape=(2, 2), dtype=float32) in the layout (x, unsharded); blocks for the value.
+std::ostream& operator<<(std::ostream& out, PrintedShardedTensor x);
 
 }  // namespace tutti
