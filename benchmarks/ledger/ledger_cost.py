@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Instructions of a loop of small ops with the ledger, and with the ledger compiled out. usage: ledger_cost.py BUILD [--json FILE]
 
-BUILD has the loop with the ledger. The other side is built beside it, with -DTUTTI_LEDGER=OFF. valgrind counts; what starting and
-ending costs is counted apart and taken away, so the figures are instructions of an iteration. A simulated GPU is stepped: one
+BUILD has the loop twice, linked with either library. valgrind counts; what starting and ending costs is counted apart and taken
+away, so the figures are instructions of an iteration. A simulated GPU is stepped: one
 thread does all, and no instruction is spent on looking for work.
 """
 
@@ -42,15 +42,6 @@ def per_iteration(program, device, read_every):
     return (some - none) / ITERATIONS
 
 
-def build_without(build, root):
-    """The other side, configured as BUILD is."""
-    other = build / "without-ledger"
-    subprocess.run(["cmake", "--preset", "bench", "-B", other, "-DTUTTI_LEDGER=OFF", "-DTUTTI_CUDA=OFF"], cwd=root, check=True,
-                   stdout=subprocess.DEVNULL)
-    subprocess.run(["cmake", "--build", other, "--target", "ledger_loop"], check=True, stdout=subprocess.DEVNULL)
-    return other / "bin/ledger_loop"
-
-
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("build", type=pathlib.Path)
@@ -58,9 +49,7 @@ def main():
     options = parser.parse_args()
     if shutil.which("valgrind") is None:
         sys.exit("ledger_cost: valgrind is not there (Debian: valgrind)")
-    root = pathlib.Path(__file__).resolve().parents[2]
-    build = options.build.resolve()
-    with_ledger, without = build / "bin/ledger_loop", build_without(build, root)
+    with_ledger, without = options.build / "bin/ledger_loop", options.build / "bin/ledger_loop_without"
     rows = []
     print(f"{'instructions an iteration':<50} {'ledger':>10} {'without':>10} {'ratio':>7}  target")
     for what, device, read_every, has_target in LOOPS:

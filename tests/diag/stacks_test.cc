@@ -134,6 +134,10 @@ TEST(SyncStacks, NameTheFunctionAndTheLineOfTheCall) {
   ASSERT_THAT(names_of(site.stack), Contains(HasSubstr("reads_the_loss")));
   ASSERT_THAT(names_of(site.stack), Contains(HasSubstr("asks_for_the_loss")));
   ASSERT_THAT(names_of(site.stack), Contains("main"));
+  for (const NativeFrame& frame : site.stack) {
+    if (frame.function.find("reads_the_loss") == std::string::npos) continue;
+    EXPECT_THAT(frame.file, EndsWith("diag/stacks_test.cc")) << "the line is the function's, though what it called was inlined";
+  }
   const auto reader = std::find_if(site.stack.begin(), site.stack.end(), [](const NativeFrame& frame) {
     return frame.function.find("asks_for_the_loss") != std::string::npos;
   });

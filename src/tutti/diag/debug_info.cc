@@ -3,10 +3,12 @@
 #ifdef TUTTI_HAS_LIBDW
 
 #include <dlfcn.h>
+#include <dwarf.h>
 #include <elfutils/libdwfl.h>
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <cstring>
 #include <type_traits>
 
@@ -24,6 +26,14 @@ struct Library {
   decltype(&dwfl_module_addrname) name_of = nullptr;
   decltype(&dwfl_module_getsrc) source_of = nullptr;
   decltype(&dwfl_lineinfo) line_of = nullptr;
+  decltype(&dwfl_module_addrdie) unit_of = nullptr;
+  decltype(&dwarf_getscopes) scopes_at = nullptr;
+  decltype(&dwarf_getscopes_die) scopes_around = nullptr;
+  decltype(&dwarf_tag) tag_of = nullptr;
+  decltype(&dwarf_attr) attribute = nullptr;
+  decltype(&dwarf_formudata) number_in = nullptr;
+  decltype(&dwarf_getsrcfiles) files_of = nullptr;
+  decltype(&dwarf_filesrc) file_name = nullptr;
   bool is_there = false;
 
   Library() {
@@ -36,7 +46,11 @@ struct Library {
     is_there = look_up(begin, "dwfl_begin") && look_up(end, "dwfl_end") && look_up(report, "dwfl_linux_proc_report") &&
                look_up(report_end, "dwfl_report_end") && look_up(find_debuginfo, "dwfl_build_id_find_debuginfo") &&
                look_up(module_of, "dwfl_addrmodule") && look_up(name_of, "dwfl_module_addrname") &&
-               look_up(source_of, "dwfl_module_getsrc") && look_up(line_of, "dwfl_lineinfo");
+               look_up(source_of, "dwfl_module_getsrc") && look_up(line_of, "dwfl_lineinfo") &&
+               look_up(unit_of, "dwfl_module_addrdie") && look_up(scopes_at, "dwarf_getscopes") &&
+               look_up(scopes_around, "dwarf_getscopes_die") && look_up(tag_of, "dwarf_tag") &&
+               look_up(attribute, "dwarf_attr") && look_up(number_in, "dwarf_formudata") &&
+               look_up(files_of, "dwarf_getsrcfiles") && look_up(file_name, "dwarf_filesrc");
   }
 };
 
@@ -50,6 +64,40 @@ int open_module(Dwfl_Module*, void**, const char* name, Dwarf_Addr, char** file_
   const int file = ::open(name, O_RDONLY | O_CLOEXEC);
   if (file >= 0) *file_name = ::strdup(name);
   return file;
+}
+
+using Scopes = std::unique_ptr<Dwarf_Die, decltype(&std::free)>;
+
+Dwarf_Word number(Dwarf_Die& entry, unsigned name) {
+  Dwarf_Attribute attribute{};
+  Dwarf_Word out = 0;
+  if (library().attribute(&entry, name, &attribute) == nullptr || library().number_in(&attribute, &out) != 0) return 0;
+  return out;
+}
+
+// The line table tells the line of an inlined function; what a reader looks for is the line of the function whose frame it is.
+void leave_inlined(Dwfl_Module* module, Dwarf_Addr address, DebugName& out) {
+  const Library& dw = library();
+  Dwarf_Addr bias = 0;
+  Dwarf_Die* unit = dw.unit_of(module, address, &bias);
+  if (unit == nullptr) return;
+  Dwarf_Die* found = nullptr;
+  const int inside = dw.scopes_at(unit, address - bias, &found);
+  const Scopes innermost(found, &std::free);
+  if (inside <= 0) return;
+  found = nullptr;
+  const int count = dw.scopes_around(innermost.get(), &found);
+  const Scopes around(found, &std::free);
+  Dwarf_Files* files = nullptr;
+  if (count <= 0 || dw.files_of(unit, &files, nullptr) != 0) return;
+  for (int i = 0; i < count && dw.tag_of(found + i) != DW_TAG_subprogram; ++i) {
+    if (dw.tag_of(found + i) != DW_TAG_inlined_subroutine) continue;
+    const char* file = dw.file_name(files, number(found[i], DW_AT_call_file), nullptr, nullptr);
+    const Dwarf_Word line = number(found[i], DW_AT_call_line);
+    if (file == nullptr || line == 0) return;
+    out.file = file;
+    out.line = static_cast<std::uint32_t>(line);
+  }
 }
 
 }  // namespace
@@ -83,11 +131,12 @@ DebugName DebugInfo::find(std::uintptr_t address) const {
   DebugName out;
   if (const char* name = dw.name_of(module, address)) out.function = name;
   if (Dwfl_Line* line = dw.source_of(module, address)) {
-    int number = 0;
-    if (const char* file = dw.line_of(line, nullptr, &number, nullptr, nullptr, nullptr)) {
+    int row = 0;
+    if (const char* file = dw.line_of(line, nullptr, &row, nullptr, nullptr, nullptr)) {
       out.file = file;
-      out.line = static_cast<std::uint32_t>(number);
+      out.line = static_cast<std::uint32_t>(row);
     }
+    leave_inlined(module, address, out);
   }
   return out;
 }

@@ -1,4 +1,4 @@
-// Whether the ledger is kept. It is off in one build alone: the one that tells what the ledger costs (benchmarks/ledger).
+// Whether the ledger is kept. It is off only in the library that a benchmark is compared with (benchmarks/ledger).
 #pragma once
 
 namespace tutti::detail {

@@ -1,6 +1,7 @@
 #include "tutti/backends/strand/worker_pool.h"
 
 #include <immintrin.h>
+#include <sched.h>
 
 #include <algorithm>
 #include <chrono>
@@ -60,7 +61,16 @@ void WorkerPool::start_threads() {
   for (unsigned i = 0; i < workers_; ++i) threads_.emplace_back([this] { work(); });
 }
 
+// Written only when it changes, so that the line stays shared.
+void WorkerPool::note_caller() noexcept {
+  const int core = ::sched_getcpu();
+  if (core_of_caller_.load(std::memory_order_relaxed) != core) core_of_caller_.store(core, std::memory_order_relaxed);
+}
+
+bool WorkerPool::is_in_the_way() const noexcept { return core_of_caller_.load(std::memory_order_relaxed) == ::sched_getcpu(); }
+
 void WorkerPool::submitted(Strand& strand) {
+  note_caller();
   if (!strand.claimed.exchange(true, std::memory_order_seq_cst)) make_ready(strand);
 }
 
@@ -184,12 +194,15 @@ void WorkerPool::search(std::unique_lock<std::mutex>& held) noexcept {
   const auto is_wanted = [this] {
     return ready_count_.load(std::memory_order_acquire) > 0 || stopping_.load(std::memory_order_relaxed);
   };
-  searching_.fetch_add(1, std::memory_order_seq_cst);
-  held.unlock();
-  (void)spin_until(is_wanted);
-  held = hold();
-  searching_.fetch_sub(1, std::memory_order_seq_cst);
-  if (is_wanted()) return;
+  // As many as a kernel's caller can use; more of them would only take the cores of those who work.
+  if (searching_.load(std::memory_order_relaxed) < std::max<std::size_t>(1, width() - 1)) {
+    searching_.fetch_add(1, std::memory_order_seq_cst);
+    held.unlock();
+    (void)spin_until([&] { return is_wanted() || is_in_the_way(); });
+    held = hold();
+    searching_.fetch_sub(1, std::memory_order_seq_cst);
+    if (is_wanted()) return;
+  }
   parked_.fetch_add(1, std::memory_order_relaxed);
   wake_.wait(held, is_wanted);
   parked_.fetch_sub(1, std::memory_order_relaxed);
@@ -214,7 +227,7 @@ void WorkerPool::drive(Strand& strand) noexcept {
     // The host is probably about to submit more: a strand that is still claimed is fed without a lock or a wake-up.
     searching_.fetch_add(1, std::memory_order_seq_cst);
     for (int i = 1; i <= looks_before_release && !strand.has_work(); ++i) {
-      if (ready_count_.load(std::memory_order_relaxed) > 0 || stopping_.load(std::memory_order_relaxed)) break;
+      if (ready_count_.load(std::memory_order_relaxed) > 0 || stopping_.load(std::memory_order_relaxed) || is_in_the_way()) break;
       // Every look takes the counter's cache line from the host, which then pays for it with its next op.
       for (int pause = 0; pause < pauses_between_looks; ++pause) _mm_pause();
       if (i % looks_between_turns == 0) std::this_thread::yield();
@@ -284,6 +297,7 @@ void WorkerPool::run(std::size_t chunks, Body body, void* context) {
   team.body = body;
   team.context = context;
   team.chunks = chunks;
+  note_caller();
   const std::size_t seats = std::min<std::size_t>(chunks, width()) - 1;
   team.seats.store(seats, std::memory_order_relaxed);
   {

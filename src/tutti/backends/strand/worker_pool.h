@@ -63,6 +63,10 @@ class WorkerPool final : public StrandDriver, private Parallel {
   // For work that came after the workers left: the thread that finds it cancels it, so that its points resolve.
   static void resolve(Strand& strand) noexcept;
   Team* join_team() noexcept;
+  // The core of whoever brings work. A worker that looks for work there keeps it from coming, and while it waits for its turn it
+  // counts as looking, so that nobody else is woken: it parks instead.
+  void note_caller() noexcept;
+  [[nodiscard]] bool is_in_the_way() const noexcept;
   void close(Team& team) noexcept;
   void drive(Strand& strand) noexcept;
   // Returns when there is something to take, or everything ends; spins first, then parks.
@@ -74,6 +78,7 @@ class WorkerPool final : public StrandDriver, private Parallel {
   std::atomic<std::size_t> ready_count_{0};  // strands and seats anyone could take
   std::atomic<std::size_t> searching_{0};    // workers that spin and will look at what is ready before they run or park
   std::atomic<unsigned> parked_{0};
+  std::atomic<int> core_of_caller_{-1};
   std::atomic<bool> stopping_{false};
   std::mutex mutex_;
   std::condition_variable wake_;
