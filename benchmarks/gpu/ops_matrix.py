@@ -43,7 +43,7 @@ def to_python(text):
         end = closing(text, match.end() - 1)
         text = f"{text[: match.start()]}({text[match.end() : end]})[{match[1]}]{text[end + 1 :]}"
     text = re.sub(r"at::(k[A-Z]\w*)", lambda match: "torch." + DTYPES[match[1]], text)
-    text = re.sub(r"at::(argsort)\(x, true, -1, false\)", r"torch.\1(x, -1, stable=True)", text)
+    text = re.sub(r"at::(argsort)\(x, true, -1, false\)", r"torch.\1(x, dim=-1, stable=True)", text)
     for name in IN_FUNCTIONAL:
         text = re.sub(rf"at::{name}\(", f"F.{name.removesuffix('_loss')}(", text)
     text = re.sub(r"at::linalg_", "torch.linalg.", text)

@@ -15,6 +15,7 @@ TEST_P(InstructionSet, GivesTheSameResultsAsThePlainLoops) {
     check_sums(seed);
     check_reductions(seed);
     check_products(seed);
+    check_convolutions(seed);
     check_indexing(seed);
     check_comparisons(seed);
   }

@@ -10,6 +10,7 @@ void check_casts(std::uint64_t seed);
 void check_sums(std::uint64_t seed);
 void check_reductions(std::uint64_t seed);
 void check_products(std::uint64_t seed);
+void check_convolutions(std::uint64_t seed);
 void check_indexing(std::uint64_t seed);
 void check_exp_sweep();
 void check_function_accuracy();

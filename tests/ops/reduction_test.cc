@@ -97,5 +97,44 @@ TEST_P(ReductionOnEachDevice, LogSumExpDoesNotOverflow) {
   EXPECT_TRUE(std::isnan(item<float>(logsumexp(constant({std::nanf(""), infinity})))));
 }
 
+// Elements that are one in memory are multiplied where there are many.
+TEST_P(ReductionOnEachDevice, InfinitiesAndNaNThatRepeatThemselvesStayWhatTheyAre) {
+  const DeviceScope on(GetParam());
+  const float infinity = std::numeric_limits<float>::infinity();
+  const Tensor column = constant({infinity, -infinity, std::nanf(""), 2.F, -0.F, 3e38F});
+  for (const DType dtype : {DType::f32, DType::bf16, DType::f64}) {
+    const Tensor x = broadcast_to(reshape(cast(column, dtype), {6, 1}), {6, 100'000});
+    const std::vector<double> sums = read<double>(cast(sum(x, {1}), DType::f64));
+    EXPECT_EQ(sums[0], infinity);
+    EXPECT_EQ(sums[1], -infinity);
+    EXPECT_TRUE(std::isnan(sums[2]));
+    EXPECT_NEAR(sums[3], 200'000, dtype == DType::bf16 ? 512 : 0);  // bf16 has steps of 1024 there
+    EXPECT_EQ(sums[4], 0);
+    EXPECT_EQ(std::isinf(sums[5]), dtype != DType::f64);
+    EXPECT_TRUE(std::isnan(item<double>(cast(sum(x), DType::f64))));
+  }
+}
+
+// Those of f32 end at 2^24; a count of halves is not rounded to them.
+TEST_P(ReductionOnEachDevice, CountsOfElementsThatRepeatThemselvesAreExact) {
+  const DeviceScope on(GetParam());
+  const std::int64_t many = (std::int64_t{1} << 24U) + 3;
+  for (const DType dtype : {DType::boolean, DType::u8, DType::f16, DType::f32}) {
+    const Tensor x = broadcast_to(cast(constant({{1}, {0}, {1}}), dtype), {3, many});
+    EXPECT_EQ(item<std::int64_t>(count_nonzero(x)), 2 * many);
+    EXPECT_EQ(read<std::int64_t>(count_nonzero(x, {1})), (std::vector<std::int64_t>{many, 0, many}));
+    if (is_floating(dtype)) continue;
+    EXPECT_EQ(item<std::int64_t>(sum(x)), 2 * many);
+  }
+}
+
+TEST_P(ReductionOnEachDevice, SumsOfIntegersThatRepeatThemselvesWrap) {
+  const DeviceScope on(GetParam());
+  const std::int64_t large = std::numeric_limits<std::int64_t>::max() / 1000;
+  const Tensor x = broadcast_to(reshape(constant({large, -large}), {2, 1}), {2, 300'000});
+  const auto wrapped = static_cast<std::int64_t>(static_cast<std::uint64_t>(large) * 300'000U);
+  EXPECT_EQ(read<std::int64_t>(sum(x, {1})), (std::vector<std::int64_t>{wrapped, -wrapped}));
+}
+
 }  // namespace
 }  // namespace tutti

@@ -68,7 +68,8 @@ TEST(RandomAgainstNumPy, Bernoulli) {
 
 TEST(RandomAgainstNumPy, Permutation) {
   compare_with_numpy(6, [](Random& random, Oracle& oracle) {
-    for (const std::int64_t n : {std::int64_t{0}, std::int64_t{1}, random.from(2, 300), random.from(5'000, 80'000)}) {
+    for (const std::int64_t n :
+         {std::int64_t{0}, std::int64_t{1}, random.from(2, 300), random.from(300, 4'100), random.from(5'000, 80'000)}) {
       const Stream from = any_stream(random);
       oracle.add(random.seed(), "permutation", from.json + R"(,"n":)" + std::to_string(n), {},
                  permutation(n, {.key = from.key, .counter = from.counter}));

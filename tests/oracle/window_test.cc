@@ -90,6 +90,26 @@ TEST(WindowsAgainstNumPy, Convolution) {
   });
 }
 
+// Lines long enough for a kernel of their own.
+TEST(WindowsAgainstNumPy, ConvolutionOfLongLines) {
+  compare_with_numpy(12, [](Random& random, Oracle& oracle) {
+    for (const DType dtype : {DType::f32, DType::f64}) {
+      const Size2d kernel = any_size(random, 1, 5);
+      Conv2dOptions options{.padding = any_size(random, 0, 5), .groups = random.one_in(3) ? random.from(2, 6) : 1};
+      if (random.one_in(2)) options.dilation = any_size(random, 1, 3);
+      if (random.one_in(2)) options.stride = any_size(random, 1, 4);
+      const std::int64_t in = random.from(1, 9);
+      const std::int64_t out = options.groups * (random.one_in(3) ? 1 : random.from(2, 20));
+      const Shape images{random.from(1, 3), in * options.groups, random.from(13, 40), random.from(70, 170)};
+      const Input x = random_input(random, dtype, images, any_layout(random), Values::moderate);
+      const Input weight =
+          random_input(random, dtype, {out, in, kernel.height, kernel.width}, any_layout(random), Values::moderate);
+      const Input bias = random_input(random, dtype, {out}, Layout::dense, Values::moderate);
+      add_convolution(random, oracle, x, weight, random.one_in(2) ? &bias : nullptr, options);
+    }
+  });
+}
+
 // Pixels one by one, two dtypes, and a batch whose columns do not fit at once.
 TEST(WindowsAgainstNumPy, ConvolutionOfLargeImages) {
   compare_with_numpy(1, [](Random& random, Oracle& oracle) {
@@ -99,9 +119,9 @@ TEST(WindowsAgainstNumPy, ConvolutionOfLargeImages) {
     const Input small = random_input(random, DType::f16, {24, 20, 3, 3}, Layout::dense, Values::moderate);
     const Input bias = random_input(random, DType::f16, {24}, Layout::dense, Values::moderate);
     add_convolution(random, oracle, plain, small, &bias, {.padding = 1});
-    const Input many = random_input(random, DType::f32, {3, 4, 520, 500}, Layout::dense, Values::moderate);
-    const Input wide = random_input(random, DType::f32, {2, 4, 7, 7}, Layout::dense, Values::moderate);
-    const Input two = random_input(random, DType::f32, {2}, Layout::dense, Values::moderate);
+    const Input many = random_input(random, DType::f16, {3, 4, 520, 500}, Layout::dense, Values::moderate);
+    const Input wide = random_input(random, DType::f16, {2, 4, 7, 7}, Layout::dense, Values::moderate);
+    const Input two = random_input(random, DType::f16, {2}, Layout::dense, Values::moderate);
     add_convolution(random, oracle, many, wide, &two, {.padding = 3});
   });
 }

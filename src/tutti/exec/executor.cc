@@ -153,7 +153,9 @@ void execute(OpCall& call) {
   call.output_count = inferred.outputs();
   for (std::size_t i = 0; i < call.output_count; ++i) {
     const OutputSpec& spec = inferred.output_at(i);
-    const std::size_t bytes = checked_bytes(spec.dtype, spec.shape, call.site);
+    std::size_t bytes = checked_bytes(spec.dtype, spec.shape, call.site);
+    if (order.repeated != 0) [[unlikely]]
+      bytes = checked_bytes(spec.dtype, order.distinct(spec.shape), call.site);
     Ref<Buffer> memory = i == 0 ? reusable_memory(call, spec, order, in_caller) : nullptr;
     if (!memory) memory = on.memory().allocate(bytes, for_stream, call.site);
     call.outputs[i] = order.is_row_order ? make_dense(std::move(memory), spec.dtype, spec.shape)

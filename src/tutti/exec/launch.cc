@@ -95,7 +95,10 @@ void Launch::take_axes_in(const MemoryOrder& order) {
   Operand* operands = many_.empty() ? few_.data() : many_.data();
   for (std::size_t k = 0; k < std::size_t{inputs_} + outputs_; ++k) {
     const std::array<Axis, most_axes> axes = operands[k].axes;
-    for (std::size_t i = 0; i < operands[k].rank; ++i) operands[k].axes[i] = axes[order.axes[i]];
+    for (std::size_t i = 0; i < operands[k].rank; ++i) {
+      const bool is_repeated = (order.repeated >> order.axes[i] & 1U) != 0;
+      operands[k].axes[i] = is_repeated ? Axis{1, 0} : axes[order.axes[i]];
+    }
   }
 }
 

@@ -25,7 +25,8 @@ class Launch {
   void scratch(Buffer& buffer);
   // Memory the runtime itself put between the program and the kernel: ordered also under ManualOrder.
   void order_always(const Buffer& buffer) noexcept;
-  // Of an element-wise op, all of whose operands have the same axes: hands them to the kernel outermost first.
+  // Of an element-wise op, all of whose operands have the same axes: hands them to the kernel outermost first, and those along
+  // which all operands repeat themselves with size 1.
   void take_axes_in(const MemoryOrder& order);
 
   // By the calling thread, now. Every input is ready and nothing in flight uses the outputs.

@@ -37,6 +37,11 @@ struct WindowAttributes {
   bool count_include_pad = true;  // average pooling: the padding counts as zeros
 };
 
+struct ConvolutionAttributes {
+  WindowAttributes window;
+  std::int64_t groups = 1;
+};
+
 // Softmax runs along the last axis but `after`; those form the columns of a matrix for each element of the axes before.
 struct SoftmaxAttributes {
   std::int32_t after = 0;

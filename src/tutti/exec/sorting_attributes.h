@@ -13,6 +13,7 @@ struct SortAttributes {
   bool is_descending = false;
   bool wants_values = true;
   bool wants_indices = true;
+  bool is_spread = false;  // random integers of 64 bits: a kernel may look at a few of the bits first
 };
 
 struct SearchSortedAttributes {

@@ -8,6 +8,7 @@
 #include "tutti/exec/executor.h"
 #include "tutti/exec/indexing_attributes.h"
 #include "tutti/ops/index_plan.h"
+#include "tutti/ops/repeats.h"
 
 namespace tutti {
 
@@ -63,6 +64,15 @@ const OpRow& take_row = register_op({.name = "GatherV2", .infer = infer_take});
 const OpRow& gather_nd_row = register_op({.name = "GatherNd", .infer = infer_gather_nd});
 const OpRow& along_row = register_op({.name = "TakeAlongAxis", .infer = infer_along});
 
+Tensor call_take(const Tensor& x, const Tensor& indices, std::size_t axis, Site site) {
+  OpCall call(take_row, site);
+  call.add(x);
+  call.add(indices);
+  call.attributes = Attributes(TakeAttributes{static_cast<std::int32_t>(axis)});
+  execute(call);
+  return std::move(call.outputs[0]);
+}
+
 Tensor call_along(const Tensor& x, const Tensor& indices, std::size_t axis, Site site) {
   OpCall call(along_row, site);
   call.add(x);
@@ -83,12 +93,16 @@ Tensor call_along(const Tensor& x, const Tensor& indices, std::size_t axis, Site
 Tensor take(const Tensor& x, const Tensor& indices, std::int64_t axis, Site site) {
   const std::size_t along = checked_axis(axis, x.rank(site), site);
   const Tensor checked = detail::as_indices(indices, site);
-  OpCall call(take_row, site);
-  call.add(x);
-  call.add(checked);
-  call.attributes = Attributes(TakeAttributes{static_cast<std::int32_t>(along)});
-  execute(call);
-  return std::move(call.outputs[0]);
+  const std::uint32_t repeated = detail::repeated_axes(x) & ~(1U << along);
+  if (repeated == 0) [[likely]]
+    return call_take(x, checked, along, site);
+  // What is the same along other axes is taken once.
+  const Tensor once = call_take(detail::once_along(x, repeated, site), checked, along, site);
+  Shape shape = once.shape();
+  for (std::size_t i = 0; i < x.rank(); ++i) {
+    if (i != along) shape[i < along ? i : i + checked.rank() - 1] = x.shape()[i];
+  }
+  return broadcast_to(once, shape, site);
 }
 
 Tensor index_select(const Tensor& x, std::int64_t axis, const Tensor& indices, Site site) {

@@ -10,7 +10,7 @@
 #include "tutti/exec/random_attributes.h"
 #include "tutti/exec/transfer.h"
 #include "tutti/ops/indexing.h"
-#include "tutti/ops/sorting.h"
+#include "tutti/ops/sorted_pair.h"
 
 namespace tutti {
 
@@ -117,7 +117,7 @@ Tensor permutation(std::int64_t n, const PermutationOptions& options, Site site)
   if (n < 0) throw InvalidArgument(text("permutation: ", n, " elements were asked for"), site);
   // Of 64 bits: two of them are the same, and then keep their order, so rarely that it cannot be noticed.
   const RandomIntegerAttributes all{options.key, options.counter, 0, 0};
-  return argsort(drawn(integer_row, DType::i64, {n}, all, site), {}, site);
+  return detail::order_of_random_keys(drawn(integer_row, DType::i64, {n}, all, site), site);
 }
 
 Tensor permutation(const Tensor& x, const PermutationOptions& options, Site site) {

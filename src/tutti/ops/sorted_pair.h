@@ -1,4 +1,4 @@
-// A sort along the last axis that also says where each element came from. For the files that build on it; not for users.
+// Sorts along the last axis that say where each element came from. For the files that build on them; not for users.
 #pragma once
 
 #include "tutti/tensor/tensor.h"
@@ -10,5 +10,7 @@ struct SortedPair {
   Tensor indices;  // int64
 };
 SortedPair sort_with_indices(const Tensor& x, Site site);
+// argsort of one line of random int64.
+Tensor order_of_random_keys(const Tensor& keys, Site site);
 
 }  // namespace tutti::detail

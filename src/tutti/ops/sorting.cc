@@ -71,6 +71,11 @@ SortedPair sort_with_indices(const Tensor& x, Site site) {
   return {std::move(call.outputs[0]), std::move(call.outputs[1])};
 }
 
+Tensor order_of_random_keys(const Tensor& keys, Site site) {
+  const SortAttributes attributes{.keep = keys.shape(site)[0], .wants_values = false, .is_spread = true};
+  return std::move(sort_call(sort_row, keys, attributes, site).outputs[0]);
+}
+
 }  // namespace detail
 
 Tensor sort(const Tensor& x, const SortOptions& options, Site site) { return sorted_along(x, options, true, site); }

@@ -40,10 +40,24 @@ void infer_unfold(Inference& in) {
   in.output(in.dtype(0), {x[0], x[1] * window.y.kernel * window.x.kernel, window.y.outputs * window.x.outputs});
 }
 
+void infer_convolution(Inference& in) {
+  const auto [window, groups] = in.attributes<ConvolutionAttributes>();
+  in.expect_inputs(2);
+  const Shape& x = in.shape(0);
+  const Shape& weight = in.shape(1);
+  const bool fits = x.size() == 4 && weight.size() == 4 && groups > 0 && x[1] == weight[1] * groups && weight[0] % groups == 0 &&
+                    x[2] == window.y.size && x[3] == window.x.size && weight[2] == window.y.kernel &&
+                    weight[3] == window.x.kernel;
+  if (!fits) in.reject_shapes("it takes images and a weight of the sizes its window was made for");
+  if (in.dtype(0) != in.dtype(1)) in.reject_dtypes("both must have one dtype");
+  in.output(in.dtype(0), {x[0], weight[0], window.y.outputs, window.x.outputs});
+}
+
 const OpRow& max_pool_row = register_op({.name = "MaxPool", .infer = infer_pool, .wants_dense = true, .takes = numeric_dtypes});
 const OpRow& avg_pool_row = register_op({.name = "AvgPool", .infer = infer_pool, .wants_dense = true, .takes = floating_dtypes});
 const OpRow& unfold_row = register_op({.name = "Unfold", .infer = infer_unfold, .wants_dense = true});
-// Along the first axis, where dense parts follow one another.
+const OpRow& convolution_row =
+    register_op({.name = "Conv2D", .infer = infer_convolution, .wants_dense = true, .takes = wide_floats});
 
 struct WindowSizes {
   const char* function;
@@ -119,6 +133,26 @@ Tensor pool(const OpRow& row, const Tensor& x, const WindowSizes& sizes, bool co
   return like_input(call_with_window(row, with_batch(x, site), window, site), x.rank());
 }
 
+// A kernel of its own reads the images as they are; it needs lines that fill its vectors. Where one of the devices has none,
+// columns and a product do it on all of them, so that the op is not drawn away from that device.
+bool has_own_kernel(DType dtype, const WindowAttributes& window, Site site) {
+  constexpr std::int64_t shortest_line = 16;
+  const bool is_mostly_image = window.y.padding <= window.y.size && window.x.padding <= window.x.size;
+  if (!wide_floats.contains(dtype) || window.x.outputs < shortest_line || !is_mostly_image) return false;
+  const std::span<LogicalDevice* const> devices = runtime(site).devices();
+  const KernelMask kernels = convolution_row.mask_for(dtype);
+  return std::all_of(devices.begin(), devices.end(), [&](const LogicalDevice* each) { return each->has(kernels); });
+}
+
+Tensor convolved(const Tensor& images, const Tensor& weight, const ConvolutionAttributes& attributes, Site site) {
+  OpCall call(convolution_row, site);
+  call.add(images);
+  call.add(weight);
+  call.attributes = Attributes(attributes);
+  execute(call);
+  return std::move(call.outputs[0]);
+}
+
 struct Convolution {
   WindowAttributes window;
   std::int64_t groups;
@@ -138,6 +172,24 @@ struct Convolution {
     return reshape(matmul(weight, by_group, site), {batch, channels_out, window.y.outputs, window.x.outputs}, site);
   }
 };
+
+Tensor by_columns(const Tensor& images, const Tensor& weight, const ConvolutionAttributes& attributes, Site site) {
+  const Shape& kernel = weight.shape();
+  const std::int64_t groups = attributes.groups;
+  const std::int64_t column = kernel[1] * kernel[2] * kernel[3];
+  const Convolution convolution{attributes.window, groups, kernel[0],
+                                reshape(weight, {groups, kernel[0] / groups, column}, site)};
+  const std::int64_t batch = images.shape()[0];
+  const std::int64_t bytes =
+      std::max<std::int64_t>(1, groups * column * attributes.window.y.outputs * attributes.window.x.outputs *
+                                    static_cast<std::int64_t>(size_of(images.dtype())));
+  const std::int64_t at_once = convolution.sees_single_pixels() ? batch : std::max<std::int64_t>(1, most_column_bytes / bytes);
+  if (at_once >= batch) return convolution.run(images, site);
+  std::vector<Tensor> parts;
+  for (std::int64_t begin = 0; begin < batch; begin += at_once)
+    parts.push_back(convolution.run(slice(images, 0, {begin, std::min(begin + at_once, batch)}, site), site));
+  return concat(parts, 0, site);
+}
 
 void check_convolution(const Tensor& x, const Tensor& weight, const Tensor& bias, std::int64_t groups, Site site) {
   check_images("conv2d", x, site);
@@ -173,24 +225,10 @@ Tensor conv2d(const Tensor& x, const Tensor& weight, const Tensor& bias, const C
   const WindowSizes sizes{"conv2d", {kernel[2], kernel[3]}, options.stride, options.padding, options.dilation, false};
   const DType dtype = promote(x.dtype(), weight.dtype(site));
   const Tensor images = with_batch(cast(x, dtype, site), site);
-  const std::int64_t groups = options.groups;
-  const std::int64_t column = kernel[1] * kernel[2] * kernel[3];
-  Convolution convolution{window_over(x, sizes, site), groups, kernel[0], {}};
-  convolution.weight = reshape(cast(weight, dtype, site), {groups, kernel[0] / groups, column}, site);
-  const std::int64_t batch = images.shape()[0];
-  const std::int64_t bytes =
-      std::max<std::int64_t>(1, groups * column * convolution.window.y.outputs * convolution.window.x.outputs *
-                                    static_cast<std::int64_t>(size_of(dtype)));
-  const std::int64_t at_once = convolution.sees_single_pixels() ? batch : std::max<std::int64_t>(1, most_column_bytes / bytes);
-  Tensor out;
-  if (at_once >= batch) {
-    out = convolution.run(images, site);
-  } else {
-    std::vector<Tensor> parts;
-    for (std::int64_t begin = 0; begin < batch; begin += at_once)
-      parts.push_back(convolution.run(slice(images, 0, {begin, std::min(begin + at_once, batch)}, site), site));
-    out = concat(parts, 0, site);
-  }
+  const WindowAttributes window = window_over(x, sizes, site);
+  const Tensor typed = cast(weight, dtype, site);
+  Tensor out = has_own_kernel(dtype, window, site) ? convolved(images, typed, {window, options.groups}, site)
+                                                   : by_columns(images, typed, {window, options.groups}, site);
   if (bias.is_defined()) out = add(std::move(out), reshape(bias, {kernel[0], 1, 1}, site), site);
   return like_input(out, x.rank());
 }

@@ -63,6 +63,8 @@ def summed(n):
 
 
 ROUNDINGS = {
+    # Elements that repeat themselves are added up once and multiplied: one rounding in place of a level, or two (the factor's) in
+    # place of 24.
     "sum": summed,
     # One rounding per product, in any order.
     "prod": lambda n: n,
@@ -78,8 +80,9 @@ ROUNDINGS = {
     # of the 2 that scale each merge, less than 1 for each difference d they are taken of (d e^-d), and 4 at the end.
     "logsumexp": lambda n: 6 * np.log2(max(n, 2)) + min(n, 512) + 16,
     # The sum of squares, magnitudes or powers (4 ulps each), and 4 ulps of the root. Roots of other orders enlarge what the sum's
-    # logarithm or a small order makes of it, which the judge puts into the magnitude.
-    "vector_norm": lambda n: summed(n) + 18,
+    # logarithm or a small order makes of it, which the judge puts into the magnitude. Where elements repeat themselves, the norm of
+    # one is multiplied: a rounded factor and a product more.
+    "vector_norm": lambda n: summed(n) + 20,
     # k products, each rounded at most once, and k - 1 additions in any order.
     "matmul": lambda n: 2 * n,
     # One rounding per addition.

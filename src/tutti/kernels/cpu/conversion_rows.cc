@@ -71,6 +71,22 @@ void convert_row(const void* const* inputs, unsigned singles, void* out, std::si
   for (std::size_t i = 0; i < count; ++i) output[i] = convert<To>(normal<From>(input[i]));
 }
 
+// The compiler makes more of the limits than they need.
+void f32_to_i32_row(const void* const* inputs, unsigned singles, void* out, std::size_t count) {
+  if ((singles & 1U) != 0) return convert_row<float, std::int32_t>(inputs, singles, out, count);
+  using D = Tag<float>;
+  using To = hn::RebindToSigned<D>;
+  const auto converted = [](hn::Vec<D> x) {
+    return hn::IfThenElseZero(hn::RebindMask(To(), hn::Eq(x, x)), hn::ConvertTo(To(), x));
+  };
+  Source<D> in(inputs[0]);
+  const Sink<To> output(out);
+  const std::size_t lanes = hn::Lanes(D());
+  std::size_t i = 0;
+  for (; i + lanes <= count; i += lanes, in.advance()) output.put(converted(in.load()), i);
+  if (i < count) output.put(converted(in.load(count - i)), i, count - i);
+}
+
 // Cuts x off towards zero and marks what was lost in the lowest bit.
 HWY_INLINE float to_odd(double x) {
   const auto nearest = static_cast<float>(x);
@@ -120,6 +136,7 @@ std::pair<ConversionRows, std::array<Row, dtype_count>> make_conversion_rows() {
   fill_from<std::int64_t>(rows[at(DType::i64)]);
   fill_from<float>(rows[at(DType::f32)]);
   fill_from<double>(rows[at(DType::f64)]);
+  rows[at(DType::f32)][at(DType::i32)] = f32_to_i32_row;
   using Wide = WideTag<float>;
   rows[at(DType::f16)][at(DType::f32)] = unary_row<Same, Wide, f16, float>;
   rows[at(DType::bf16)][at(DType::f32)] = unary_row<Same, Wide, bf16, float>;

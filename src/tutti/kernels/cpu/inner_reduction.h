@@ -16,6 +16,7 @@ struct Reduction {
   // Turns states of `length` elements each into results, in the first plane.
   void (*finish)(States<T> states, std::int64_t count, std::int64_t length, double parameter) = nullptr;
   double parameter = 0;
+  bool takes_bf16 = false;  // the input's elements are bf16, and the rows take them as they are
 };
 
 // Each reduction's elements follow one another in the reader's order.
@@ -25,6 +26,7 @@ class InnerReduction {
   InnerReduction(const Reader& reader, const Reduction<T>& op, std::int64_t length, std::int64_t count, States<T> results)
       : rows_(op.rows),
         parameter_(static_cast<T>(op.parameter)),
+        takes_bf16_(op.takes_bf16),
         reader_(reader),
         length_(length),
         count_(count),
@@ -74,7 +76,13 @@ class InnerReduction {
       }
       return total.total(result);
     }
-    for (std::int64_t done = 0; done < n; done += block_elements) {
+    const auto* halves = takes_bf16_ ? reinterpret_cast<const bf16*>(reader_.layout().run_at(begin, n)) : nullptr;
+    for (std::int64_t done = 0; halves != nullptr && done < n; done += 4 * block_elements) {
+      const std::int64_t some = std::min(4 * block_elements, n - done);
+      rows_.fold_bf16(halves + done, static_cast<std::size_t>(some), state.data());
+      total.push({state.data(), 1}, static_cast<double>(some));
+    }
+    for (std::int64_t done = 0; halves == nullptr && done < n; done += block_elements) {
       const std::int64_t some = std::min(block_elements, n - done);
       const auto* elements = reinterpret_cast<const T*>(reader_.read(begin + done, some, scratch));
       rows_.fold(elements, static_cast<std::size_t>(some), parameter_, state.data());
@@ -99,6 +107,7 @@ class InnerReduction {
 
   const ReductionRows<T>& rows_;
   T parameter_;
+  bool takes_bf16_;
   const Reader& reader_;
   std::int64_t length_;
   std::int64_t count_;

@@ -14,6 +14,7 @@ class OuterReduction {
   OuterReduction(const Reader& reader, const Reduction<T>& op, std::int64_t rows, std::int64_t width, States<T> results)
       : rows_(op.rows),
         parameter_(static_cast<T>(op.parameter)),
+        takes_bf16_(op.takes_bf16),
         reader_(reader),
         n_rows_(rows),
         width_(width),
@@ -22,8 +23,8 @@ class OuterReduction {
 
   void run(Parallel& parallel) {
     const std::int64_t tiles = (width_ + tile_ - 1) / tile_;
-    // Whole groups of eight rows, at least a few blocks of elements.
-    const std::int64_t least = 16 * block_elements / tile_;
+    // Whole groups of eight rows, so many that putting the segments together does not show.
+    const std::int64_t least = 64 * block_elements / tile_;
     const std::int64_t segment = (std::max(least, n_rows_ / most_segments) + 8) / 8 * 8;
     const std::int64_t segments = (n_rows_ + segment - 1) / segment;
     if (segments == 1) {
@@ -63,6 +64,10 @@ class OuterReduction {
     for (std::int64_t row = begin; row < end; row += 8) {
       std::array<const T*, 8> rows;
       const std::int64_t some = std::min<std::int64_t>(8, end - row);
+      if (takes_bf16_ && fold_halves(row, some, column, n, {group.data(), count})) {
+        total.push({group.data(), count}, static_cast<double>(some));
+        continue;
+      }
       for (std::int64_t r = 0; r < some; ++r) {
         const auto i = static_cast<std::size_t>(r);
         rows[i] = reinterpret_cast<const T*>(reader_.read((row + r) * width_ + column, n, scratch[i]));
@@ -73,8 +78,21 @@ class OuterReduction {
     total.total(result);
   }
 
+  // False: some of the rows do not lie side by side.
+  bool fold_halves(std::int64_t first, std::int64_t some, std::int64_t column, std::int64_t n, States<T> states) const {
+    std::array<const bf16*, 8> rows;
+    for (std::int64_t r = 0; r < some; ++r) {
+      const std::byte* row = reader_.layout().run_at((first + r) * width_ + column, n);
+      if (row == nullptr) return false;
+      rows[static_cast<std::size_t>(r)] = reinterpret_cast<const bf16*>(row);
+    }
+    rows_.fold_rows_bf16(rows.data(), static_cast<std::size_t>(some), states, static_cast<std::size_t>(n));
+    return true;
+  }
+
   const ReductionRows<T>& rows_;
   T parameter_;
+  bool takes_bf16_;
   const Reader& reader_;
   std::int64_t n_rows_;
   std::int64_t width_;

@@ -40,9 +40,14 @@ HWY_INLINE hn::TFromD<D> joined_lanes(D d, hn::Vec<D> v) {
   return lanes[0];
 }
 
-template <class R, class D>
-HWY_INLINE hn::Vec<D> with_vector(D d, hn::Vec<D> state, const hn::TFromD<D>* elements, hn::Vec<D> parameter) {
-  return R::combine(d, state, R::map(d, hn::LoadU(d, elements), parameter));
+// E: as the elements are stored.
+template <class R, class D, class E>
+HWY_INLINE hn::Vec<D> mapped(D d, const E* elements, hn::Vec<D> parameter) {
+  return R::map(d, Source<D, E>(elements).load(), parameter);
+}
+template <class R, class D, class E>
+HWY_INLINE hn::Vec<D> with_vector(D d, hn::Vec<D> state, const E* elements, hn::Vec<D> parameter) {
+  return R::combine(d, state, mapped<R>(d, elements, parameter));
 }
 
 // Extremes of floats: where no element is a NaN, which their sum tells, one instruction each is enough. (The sum is a NaN also
@@ -93,11 +98,11 @@ HWY_INLINE bool fold_best(const L* elements, std::size_t count, L parameter, L& 
 }
 
 // Eight running states, joined in pairs.
-template <class R, class L>
-HWY_INLINE L fold_lanes(const L* elements, std::size_t count, L parameter) {
+template <class R, class L, class E>
+HWY_INLINE L fold_lanes(const E* elements, std::size_t count, L parameter) {
   const Tag<L> d;
   const std::size_t lanes = hn::Lanes(d);
-  if constexpr (HasBest<R, L>) {
+  if constexpr (HasBest<R, L> && std::is_same_v<L, E>) {
     L best;
     if (count >= lanes && fold_best<R>(elements, count, parameter, best)) return best;
   }
@@ -117,7 +122,7 @@ HWY_INLINE L fold_lanes(const L* elements, std::size_t count, L parameter) {
   }
   for (; i + lanes <= count; i += lanes) s0 = with_vector<R>(d, s0, elements + i, p);
   if (i < count) {
-    const auto rest = R::map(d, Source<Tag<L>>(elements + i).load(count - i), p);
+    const auto rest = R::map(d, Source<Tag<L>, E>(elements + i).load(count - i), p);
     s1 = R::combine(d, s1, hn::IfThenElse(hn::FirstN(d, count - i), rest, none));
   }
   const auto low = R::combine(d, R::combine(d, s0, s1), R::combine(d, s2, s3));

@@ -18,14 +18,20 @@ namespace tutti::kernels::HWY_NAMESPACE {
 template <class D>
 struct WholeVector {
   using T = hn::TFromD<D>;
-  HWY_INLINE hn::Vec<D> load(const T* from) const { return hn::LoadU(D(), from); }
+  template <class E>
+  HWY_INLINE hn::Vec<D> load(const E* from) const {
+    return Source<D, E>(from).load();
+  }
   HWY_INLINE void put(hn::Vec<D> v, T* to) const { hn::StoreU(v, D(), to); }
 };
 template <class D>
 struct PartOfVector {
   using T = hn::TFromD<D>;
   std::size_t count;
-  HWY_INLINE hn::Vec<D> load(const T* from) const { return Source<D>(from).load(count); }
+  template <class E>
+  HWY_INLINE hn::Vec<D> load(const E* from) const {
+    return Source<D, E>(from).load(count);
+  }
   HWY_INLINE void put(hn::Vec<D> v, T* to) const { store<D>(v, to, count); }
 };
 
@@ -54,26 +60,23 @@ void fold_each(const T* all, std::size_t length, T parameter, States<T> states, 
   }
 }
 
-template <class R, class D, class Part>
-HWY_INLINE void fold_rows_at(D d, const Part& part, const hn::TFromD<D>* const* rows, std::size_t n, std::size_t at, hn::Vec<D> p,
+template <class R, class D, class Part, class E>
+HWY_INLINE void fold_rows_at(D d, const Part& part, const E* const* rows, std::size_t n, std::size_t at, hn::Vec<D> p,
                              hn::TFromD<D>* output) {
   auto state = R::map(d, part.load(rows[0] + at), p);
   for (std::size_t r = 1; r < n; ++r) state = R::combine(d, state, R::map(d, part.load(rows[r] + at), p));
   part.put(state, output + at);
 }
 
-template <class R, class T>
-void fold_rows(const T* const* all, std::size_t n, T parameter, States<T> states, std::size_t count) {
-  using L = Lane<R, T>;
+template <class R, class L, class E>
+HWY_INLINE void fold_lanes_of_rows(const E* const* rows, std::size_t n, L parameter, L* output, std::size_t count) {
   const Tag<L> d;
   const std::size_t lanes = hn::Lanes(d);
-  const auto p = hn::Set(d, static_cast<L>(parameter));
-  const auto* rows = reinterpret_cast<const L* const*>(all);
-  auto* output = reinterpret_cast<L*>(states.first);
+  const auto p = hn::Set(d, parameter);
   std::size_t i = 0;
   if (n == 8) {
     for (; i + lanes <= count; i += lanes) {
-      if constexpr (HasBest<R, L>) {
+      if constexpr (HasBest<R, L> && std::is_same_v<L, E>) {
         BestSoFar<R, Tag<L>> a{R::identity(d), hn::Zero(d)};
         BestSoFar<R, Tag<L>> b = a;
         for (std::size_t r = 0; r < 8; r += 2) {
@@ -86,16 +89,32 @@ void fold_rows(const T* const* all, std::size_t n, T parameter, States<T> states
           continue;
         }
       }
-      const auto a = with_vector<R>(d, R::map(d, hn::LoadU(d, rows[0] + i), p), rows[1] + i, p);
-      const auto b = with_vector<R>(d, R::map(d, hn::LoadU(d, rows[2] + i), p), rows[3] + i, p);
-      const auto c = with_vector<R>(d, R::map(d, hn::LoadU(d, rows[4] + i), p), rows[5] + i, p);
-      const auto e = with_vector<R>(d, R::map(d, hn::LoadU(d, rows[6] + i), p), rows[7] + i, p);
+      const auto a = with_vector<R>(d, mapped<R>(d, rows[0] + i, p), rows[1] + i, p);
+      const auto b = with_vector<R>(d, mapped<R>(d, rows[2] + i, p), rows[3] + i, p);
+      const auto c = with_vector<R>(d, mapped<R>(d, rows[4] + i, p), rows[5] + i, p);
+      const auto e = with_vector<R>(d, mapped<R>(d, rows[6] + i, p), rows[7] + i, p);
       hn::StoreU(R::combine(d, R::combine(d, a, b), R::combine(d, c, e)), d, output + i);
     }
   } else {
     for (; i + lanes <= count; i += lanes) fold_rows_at<R>(d, WholeVector<Tag<L>>{}, rows, n, i, p, output);
   }
   if (i < count) fold_rows_at<R>(d, PartOfVector<Tag<L>>{count - i}, rows, n, i, p, output);
+}
+
+template <class R, class T>
+void fold_rows(const T* const* rows, std::size_t n, T parameter, States<T> states, std::size_t count) {
+  using L = Lane<R, T>;
+  fold_lanes_of_rows<R>(reinterpret_cast<const L* const*>(rows), n, static_cast<L>(parameter), reinterpret_cast<L*>(states.first),
+                        count);
+}
+
+template <class R>
+void fold_bf16(const bf16* elements, std::size_t count, float* state) {
+  *state = fold_lanes<R>(elements, count, 0.0F);
+}
+template <class R>
+void fold_rows_bf16(const bf16* const* rows, std::size_t n, States<float> states, std::size_t count) {
+  fold_lanes_of_rows<R>(rows, n, 0.0F, states.first, count);
 }
 
 template <class R, class T>

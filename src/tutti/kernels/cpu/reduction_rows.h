@@ -30,6 +30,10 @@ struct ReductionRows {
   void (*fold_rows)(const T* const* rows, std::size_t n, T parameter, States<T> states, std::size_t count) = nullptr;
   // states[i] = that of both, which stand for so many elements; the result may be one of them.
   void (*merge)(States<const T> a, double in_a, States<const T> b, double in_b, States<T> states, std::size_t count) = nullptr;
+  // The same as fold and fold_rows from elements as they are stored, for reductions that do so little with an element that a
+  // detour through memory would show. Null for the others.
+  void (*fold_bf16)(const bf16* elements, std::size_t count, T* state) = nullptr;
+  void (*fold_rows_bf16)(const bf16* const* rows, std::size_t n, States<T> states, std::size_t count) = nullptr;
 };
 
 template <class T>

@@ -25,7 +25,9 @@ void visit_floats(DType dtype, Visit&& visit) {
 
 template <class T>
 Reduction<T> with_conversions(const ReductionRows<T>& rows, const KernelCall& call) {
-  return {rows, conversion(call.in(0).dtype, dtype_of<T>), conversion(dtype_of<T>, call.out().dtype)};
+  Reduction<T> op{rows, conversion(call.in(0).dtype, dtype_of<T>), conversion(dtype_of<T>, call.out().dtype)};
+  op.takes_bf16 = rows.fold_bf16 != nullptr && call.in(0).dtype == DType::bf16;
+  return op;
 }
 
 template <class T>

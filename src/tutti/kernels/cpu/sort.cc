@@ -86,14 +86,16 @@ Item* sort_line(const U* from, std::int64_t n, const SortOrder<U>& order, const 
 }
 
 // Keys of 64 bits by the highest 32 of the bits that differ, then the few that agree in those by all. Null: they are not few.
-PackedItem* sort_line_by_window(const std::uint64_t* from, std::int64_t n, const SortOrder<std::uint64_t>& order,
+// `is_spread`: the keys differ in all their bits, and of a line that is not long half as many tell most of them apart.
+PackedItem* sort_line_by_window(const std::uint64_t* from, std::int64_t n, const SortOrder<std::uint64_t>& order, bool is_spread,
                                 const Items<PackedItem>& items, Parallel& parallel) {
   constexpr std::int64_t longest_run = 32;
+  constexpr std::int64_t longest_spread = 4096;  // three in a hundred agree with another in 16 bits
   constexpr std::size_t most_parts = 16;
-  std::uint64_t differing = 0;
+  std::uint64_t differing = is_spread ? ~std::uint64_t{0} : 0;
   const std::uint64_t any = order.key(from[0]);
-  for (std::int64_t i = 1; i < n; ++i) differing |= order.key(from[i]) ^ any;
-  const int low = std::max(64 - std::countl_zero(differing) - 32, 0);
+  for (std::int64_t i = 1; i < n && !is_spread; ++i) differing |= order.key(from[i]) ^ any;
+  const int low = is_spread && n <= longest_spread ? 48 : std::max(64 - std::countl_zero(differing) - 32, 0);
   over_line(parallel, n, [&](std::int64_t i, std::int64_t last) {
     for (; i < last; ++i) items.first()[i] = PackedItem::make(order.key(from[i]) >> low & 0xffffffffU, i);
   });
@@ -161,7 +163,7 @@ void sort_with_indices(const Operand& x, U* values, std::int64_t* indices, const
       std::int64_t* const numbers = indices == nullptr ? nullptr : indices + line * n;
       const PackedItem* sorted = nullptr;
       if constexpr (sizeof(U) == 8) {
-        if (packs) sorted = sort_line_by_window(from, n, order, packed, inside);
+        if (packs) sorted = sort_line_by_window(from, n, order, attributes.is_spread, packed, inside);
       } else {
         if (packs) sorted = sort_line(from, n, order, packed, inside);
       }

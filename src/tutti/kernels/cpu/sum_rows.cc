@@ -49,6 +49,10 @@ SumRows<T> sums_of() {
   SumRows<T> rows;
   rows.sum = rows_of_reduction<SumOf<Itself>, T>();
   rows.product = rows_of_reduction<ProductOf<Itself>, T>();
+  if constexpr (std::is_same_v<T, float>) {
+    rows.sum.fold_bf16 = fold_bf16<SumOf<Itself>>;
+    rows.sum.fold_rows_bf16 = fold_rows_bf16<SumOf<Itself>>;
+  }
   if constexpr (std::is_floating_point_v<T>) {
     rows.magnitudes = rows_of_reduction<SumOf<MagnitudeOf>, T>();
     rows.squares = rows_of_reduction<SumOf<SquareOf>, T>();

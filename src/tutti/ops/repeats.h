@@ -1,0 +1,39 @@
+// Axes along which a tensor repeats itself (a broadcast): what is the same all along them is worked out once, on any backend.
+// For the files that define such functions; not for users.
+#pragma once
+
+#include <cstdint>
+
+#include "tutti/tensor/view.h"
+
+namespace tutti::detail {
+
+// From this number of elements on, an op over fewer of them and a second op for what is missing are quicker than one op.
+inline constexpr std::int64_t worth_two_ops = 256 * 1024;
+
+// The axes with several elements that are one in memory, as a bit mask.
+inline std::uint32_t repeated_axes(const Tensor& x) noexcept {
+  std::uint32_t out = 0;
+  for (std::size_t i = 0; i < x.shape().size(); ++i) {
+    if (x.strides()[i] == 0 && x.shape()[i] > 1) out |= 1U << i;
+  }
+  return out;
+}
+
+// A view with one element along each of these axes.
+inline Tensor once_along(const Tensor& x, std::uint32_t axes, Site site) {
+  Tensor out = x;
+  for (std::size_t i = 0; i < x.shape().size(); ++i) {
+    if ((axes >> i & 1U) != 0) out = slice(out, static_cast<std::int64_t>(i), {.start = 0, .stop = 1}, site);
+  }
+  return out;
+}
+
+// How many elements there are for each one in memory, over these axes.
+inline std::int64_t times_along(const Tensor& x, std::uint32_t axes) noexcept {
+  std::int64_t out = 1;
+  for (std::size_t i = 0; i < x.shape().size(); ++i) out *= (axes >> i & 1U) != 0 ? x.shape()[i] : 1;
+  return out;
+}
+
+}  // namespace tutti::detail
