@@ -196,18 +196,25 @@ class Launch {
       guard_.forget(pid);
       if (ranks_[i].process.has_failed()) failed.push_back(i);
     }
-    if (failed.empty() || first_failure_) return;
+    if (failed.empty() || (first_failure_ && !options_.keeps_going)) return;
     // Of those that ended since the last look, one that a signal ended is the cause rather than a consequence.
     std::ranges::stable_sort(failed, {}, [this](std::size_t i) { return ranks_[i].process.exit_code() > 128 ? 0 : 1; });
-    first_failure_ = failed.front();
-    Rank& rank = ranks_[*first_failure_];
+    if (!first_failure_) first_failure_ = failed.front();
+    if (options_.keeps_going) {
+      for (const std::size_t each : failed) say_how_it_ended(each, "");
+      return;
+    }
+    const bool has_others = std::ranges::any_of(ranks_, [](const Rank& other) { return !other.process.has_ended(); });
+    say_how_it_ended(*first_failure_, has_others ? "; the others are stopped" : "");
+    if (has_others) stop_all();
+  }
+
+  void say_how_it_ended(std::size_t index, const char* consequence) {
+    Rank& rank = ranks_[index];
     // What it said last comes before what is said about it.
     read_from(rank, false, most_reads_at_once);
     read_from(rank, true, most_reads_at_once);
-    const bool has_others = std::ranges::any_of(ranks_, [](const Rank& other) { return !other.process.has_ended(); });
-    errors_->say(text("tutti: ", name_of(*first_failure_), " ended with ", rank.process.how_it_ended(),
-                      has_others ? "; the others are stopped" : ""));
-    if (has_others) stop_all();
+    errors_->say(text("tutti: ", name_of(index), " ended with ", rank.process.how_it_ended(), consequence));
   }
 
   // Those who were just interrupted are not interrupted again; they have the time of grace all the same.

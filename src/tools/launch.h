@@ -13,6 +13,7 @@ struct LaunchOptions {
   std::string listen;                  // where ranks of other hosts find the coordinator; empty: found out
   std::vector<std::string> variables;  // names of what those ranks are given of this environment, besides TUTTI_*
   std::chrono::milliseconds grace{5'000};
+  bool keeps_going = false;  // the others are not stopped when a rank fails
   std::vector<std::string> command;
 };
 

@@ -53,6 +53,16 @@ class Ranks(Launch):
         self.assertEqual((status, output), (0, "[0] a line\n"))
 
 
+class Failures(Launch):
+    def test_the_others_go_on_where_that_is_asked_for(self):
+        script = '[ "$TUTTI_RANK" = 1 ] && kill -9 $$; [ "$TUTTI_RANK" = 2 ] && exit 3; read line; echo done'
+        status, output, errors = self.launch(3, script, "--keep-going", input="go\n")
+        self.assertIn(status, (128 + 9, 3))
+        self.assertEqual(output, "[0] done\n")
+        self.assertRegex(errors, r"tutti: rank 1 \(pid \d+\) ended with signal 9 \(Killed\)\n")
+        self.assertRegex(errors, r"tutti: rank 2 \(pid \d+\) ended with status 3\n")
+
+
 class Output(Launch):
     def test_each_stream_keeps_its_own(self):
         _, output, errors = self.launch(2, "echo out; echo err >&2")

@@ -32,21 +32,6 @@ std::vector<Group> groups_along(const Mesh& mesh, std::span<const std::size_t> d
   return out;
 }
 
-std::vector<Group> local_groups(const Mesh& mesh, std::span<const std::size_t> dims, const char* what, Site site) {
-  std::vector<Group> out = groups_along(mesh, dims);
-  for (const Group& group : out) {
-    if (group.is_local()) continue;
-    std::string names;
-    for (const std::size_t dim : dims) names += text(names.empty() ? "'" : ", '", mesh.dims()[dim].name, "'");
-    std::string clients;
-    for (const int client : group.clients) clients += text(clients.empty() ? "" : ", ", client);
-    throw InvalidState(text(what, " along ", names, " needs ", group.clients.size(), " processes, the clients ", clients,
-                            "; this one, client ", mesh.client().rank, ", is alone: it has not joined the others"),
-                       site);
-  }
-  return out;
-}
-
 std::vector<std::size_t> dim_indices(const Mesh& mesh, std::span<const std::string> dims, const char* what, Site site) {
   std::vector<std::size_t> out;
   for (const std::string& dim : dims) {

@@ -24,9 +24,6 @@ struct Group {
 // The groups that this process has a member in.
 std::vector<Group> groups_along(const Mesh& mesh, std::span<const std::size_t> dims);
 
-// The same where every member is here. Throws InvalidState that names the processes `what` needs otherwise.
-std::vector<Group> local_groups(const Mesh& mesh, std::span<const std::size_t> dims, const char* what, Site site);
-
 // The dimensions by their names, each once; throws InvalidArgument.
 std::vector<std::size_t> dim_indices(const Mesh& mesh, std::span<const std::string> dims, const char* what, Site site);
 
