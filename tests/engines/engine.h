@@ -4,22 +4,27 @@
 #include <memory>
 #include <ostream>
 #include <string>
+#include <vector>
 
 #include "tutti/mesh/engines/exchange.h"
 #include "tutti/mesh/engines/rendezvous.h"
 
 namespace tutti::testing_engines {
 
-enum class Engine { shared_memory, small_slabs };
+enum class Engine { shared_memory, small_slabs, gloo };
 
 inline std::string name_of(Engine engine) {
   switch (engine) {
     case Engine::shared_memory: return "SharedMemory";
-    case Engine::small_slabs: break;
+    case Engine::small_slabs: return "SharedMemoryInSmallSlabs";
+    case Engine::gloo: break;
   }
-  return "SharedMemoryInSmallSlabs";
+  return "Gloo";
 }
 inline void PrintTo(Engine engine, std::ostream* out) { *out << name_of(engine); }
+
+// Those of this build.
+std::vector<Engine> all_engines();
 
 std::unique_ptr<Exchange> open_exchange(Engine engine, Rendezvous& rendezvous, const std::string& key, int size, int index);
 

@@ -4,6 +4,7 @@
 
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <random>
@@ -49,22 +50,30 @@ INSTANTIATE_TEST_SUITE_P(Processes, MeetingOf, testing::Values(1, 2, 4, 8),
                          [](const auto& it) { return std::to_string(it.param); });
 
 TEST_P(MeetingOf, NobodyLeavesBeforeTheLastHasCome) {
+  struct Seen {
+    std::atomic<int> arrivals;
+    std::atomic<int> rounds;
+  };
   const int size = GetParam();
-  const int rounds = is_sanitized() ? 300 : 10'000;
   Blackboard board;
-  Witness<std::atomic<int>> arrivals;
+  Witness<Seen> seen;
+  seen->rounds = is_sanitized() ? 300 : 10'000;
   Processes processes(size, [&](int index) {
     const auto meeting = open(board, size, index);
-    for (int round = 0; round < rounds; ++round) {
-      arrivals->fetch_add(1);
+    const auto start = Clock::now();
+    for (int round = 0; round < seen->rounds; ++round) {
+      seen->arrivals.fetch_add(1);
       const MeetingOutcome out = meet(*meeting, in(60s));
       require(out.ending == MeetingState::released, "not released");
-      require(arrivals->load() >= (round + 1) * size, "left before the last came");
+      require(seen->arrivals.load() >= (round + 1) * size, "left before the last came");
       require(out.came->count() == static_cast<std::size_t>(size), "not all came");
+      // On a machine that has no time for this fewer must do. Nobody is past the next one yet.
+      if (index == 0 && Clock::now() - start > 20s) seen->rounds = std::min(seen->rounds.load(), round + 2);
     }
   });
   processes.expect_success();
-  EXPECT_EQ(arrivals->load(), rounds * size);
+  EXPECT_EQ(seen->arrivals.load(), seen->rounds * size);
+  EXPECT_GE(seen->rounds, 200);
 }
 
 TEST(SharedMeeting, IsGivenUpAtTheDeadlineByAllWhoCame_AndCanBeTriedAgain) {
@@ -74,9 +83,12 @@ TEST(SharedMeeting, IsGivenUpAtTheDeadlineByAllWhoCame_AndCanBeTriedAgain) {
     if (index == 2) {
       (void)board.get("given up", in(30s));
     } else {
-      // Whoever gives up first ends it for both.
+      if (index == 0) (void)board.get("1 is here", in(30s));
       const auto start = Clock::now();
-      const MeetingOutcome out = meet(*meeting, index == 0 ? in(100ms) : in(40s));
+      meeting->arrive(1, "first");
+      if (index == 1) board.put("1 is here", "");
+      // Whoever gives up first ends it for both.
+      const MeetingOutcome out = meeting->wait(index == 0 ? in(100ms) : in(40s));
       require(out.ending == MeetingState::timed_out, "did not time out");
       require(out.attempt == 0 && out.came == members({0, 1}), "says that others came");
       require(Clock::now() - start < 20s, "the other's deadline did not count");
@@ -187,31 +199,36 @@ TEST(SharedMeeting, TellsWhoStillDrainsFromWhoDidNotCome) {
   Blackboard board;
   Processes processes(3, [&](int index) {
     const auto meeting = open(board, 3, index);
+    const auto after = [&](const std::string& note) { (void)board.get(note, in(30s)); };
     // All are here, one does not become ready in time.
+    if (index == 0) after("1 is here");
+    if (index == 0) after("2 is here");
     meeting->arrive(1, "barrier", index == 1);
+    board.put(std::to_string(index) + " is here", "");
+    if (index != 0) after("0 is here");
     if (index == 1) {
-      (void)board.get("given up 0", in(30s));
-      (void)board.get("given up 2", in(30s));
+      after("0 gave up");
+      after("2 gave up");
       meeting->ready();
     }
     MeetingOutcome out = meeting->wait(index == 1 ? in(30s) : in(100ms));
     require(out.ending == MeetingState::timed_out && out.is_draining, "did not say that someone drains");
     require(!out.came->test(1), "the one that drains was ready");
-    board.put("given up " + std::to_string(index), "");
+    board.put(std::to_string(index) + " gave up", "");
     // One is not here, one of the others drains.
-    if (index == 2) return (void)board.get("given up again 1", in(30s));
+    if (index == 2) return after("1 gave up again");
+    if (index == 0) after("1 is here again");
     meeting->arrive(1, "barrier", index == 1);
     if (index == 1) {
-      (void)board.get("given up again 0", in(30s));
+      board.put("1 is here again", "");
+      after("0 gave up again");
       meeting->ready();
-    } else {
-      (void)board.get("given up 1", in(30s));
     }
-    out = meeting->wait(index == 1 ? in(30s) : in(300ms));
+    out = meeting->wait(index == 1 ? in(30s) : in(100ms));
     require(out.ending == MeetingState::timed_out && !out.is_draining, "said that all were here");
-    require(index == 1 || out.came == members({0, 1}), "not those who came");
+    require(out.came == members({0, 1}), "not those who came");
     require(index == 1 || out.draining == members({1}), "not the one that drains");
-    board.put("given up again " + std::to_string(index), "");
+    board.put(std::to_string(index) + " gave up again", "");
   });
   processes.expect_success();
 }

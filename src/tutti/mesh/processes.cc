@@ -8,6 +8,7 @@
 #include "tutti/base/text.h"
 #include "tutti/exec/last_call.h"
 #include "tutti/mesh/control/join_job.h"
+#include "tutti/mesh/engines/gloo_exchange.h"
 #include "tutti/mesh/engines/shared_exchange.h"
 #include "tutti/mesh/world.h"
 #include "tutti/place/runtime.h"
@@ -163,23 +164,24 @@ class Job {
 
 ProcessGroup::ProcessGroup(Member& member, std::string name, const std::vector<int>& ranks)
     : member_(member),
+      store_(member, Site()),
       barriers_(member, name, ranks),
       roll_calls_(member, name + " (collectives)", ranks),
       stream_("CPU:0", {.may_block = true}) {}
 
 Exchange& ProcessGroup::roll_call(const std::string& what, Site site) {
   roll_calls_.meet(what, std::nullopt, site);
-  if (owned_ == nullptr) open_exchange(site);
+  if (owned_ == nullptr) open_exchange();
   return *owned_;
 }
 
 // All have just answered the roll call and come here next.
-void ProcessGroup::open_exchange(Site site) {
-  StoreRendezvous store(member_, site);
+void ProcessGroup::open_exchange() {
   const std::string key = "exchange/" + name();
   const auto size = static_cast<int>(ranks().size());
   const Deadline limit = Clock::now() + opening_limit;
-  owned_ = SharedExchange::open(store, key, size, index(), limit);  // GLOO
+  owned_ = roll_calls_.is_shared() ? SharedExchange::open(store_, key, size, index(), limit)
+                                   : open_gloo_exchange(store_, key, size, index(), limit, {.address = member_.local_host()});
   exchange_.store(owned_.get());
   const std::lock_guard lock(guard_);
   if (!lost_.empty()) owned_->fail(lost_.c_str());

@@ -33,9 +33,10 @@ class ProcessGroup {
   void break_circle(const MeetingReport& report);
 
  private:
-  void open_exchange(Site site);
+  void open_exchange();
 
   Member& member_;
+  StoreRendezvous store_;  // outlives the exchange
   MeetingPlace barriers_;
   MeetingPlace roll_calls_;
   Stream stream_;

@@ -19,6 +19,12 @@ constexpr std::chrono::microseconds yielding{100};
 // One who is killed between changing the word and waking the others must not let them sleep on.
 constexpr std::chrono::milliseconds longest_sleep{250};
 
+// Where others than the members want the cores too, whoever gives one away gets it back a time slice later, and is sooner awake
+// from his sleep. Until then this process does not yield.
+constexpr std::chrono::microseconds long_yield{500};
+constexpr std::chrono::milliseconds no_yield{20};
+std::atomic<Nanoseconds> yields_again{0};
+
 void sleep_on(const void* word, std::uint32_t seen, Clock::time_point until) noexcept {
   const auto since_boot = std::chrono::duration_cast<std::chrono::nanoseconds>(until.time_since_epoch()).count();
   timespec at{};
@@ -39,8 +45,10 @@ bool Patience::once_more(std::uint32_t seen) noexcept {
   const auto now = Clock::now();
   if (deadline_ && now >= *deadline_) return false;
   if (yields_until_ == Clock::time_point{}) yields_until_ = now + yielding;
-  if (now < yields_until_) {
+  if (now < yields_until_ && now.time_since_epoch().count() >= yields_again.load(std::memory_order_relaxed)) {
     ::sched_yield();
+    const auto back = Clock::now();
+    if (back - now > long_yield) yields_again.store((back + no_yield).time_since_epoch().count(), std::memory_order_relaxed);
     return true;
   }
   const auto until = deadline_ ? std::min(*deadline_, now + longest_sleep) : now + longest_sleep;
