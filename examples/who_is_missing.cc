@@ -42,15 +42,15 @@ int main(int argc, char** argv) {
   const tt::Tensor x = tt::normal({1024, 1024});
   const tt::Tensor y = tt::matmul(x, x);
   if (is_odd && how == "late") {
-    std::this_thread::sleep_for(800ms);
+    std::this_thread::sleep_for(2500ms);
     come(mesh, "save", 20s);  // meets the others' second try, below
     return 0;
   }
   if (is_odd && how == "dies") ::raise(SIGKILL);
   if (is_odd && how == "drains") {
     tt::Tensor z = y;
-    for (int i = 0; i < 200; ++i) z = tt::matmul(z, x);
+    for (int i = 0; i < 600; ++i) z = tt::matmul(z, x);
   }
-  come(mesh, is_odd && how == "names" ? "load" : "save", 300ms);
+  come(mesh, is_odd && how == "names" ? "load" : "save", 1500ms);
   if (how == "late") come(mesh, "save", 20s);
 }

@@ -171,7 +171,9 @@ TEST(SharedMeeting, OfMembersThatAreAtDifferentPointsTellsAllOfThemBothSides) {
     const auto meeting = open(board, 4, index);
     const MeetingOutcome out = meet(*meeting, in(30s), index < 2 ? "barrier 'before exit'" : "all_reduce of f32[3]");
     require(out.ending == MeetingState::mismatch, "no mismatch");
-    require(out.detail == "member 0 is at barrier 'before exit', member 2 at all_reduce of f32[3]", out.detail);
+    require(out.sides.size() == 2, "both sides");
+    require(out.sides[0].member == 0 && out.sides[0].said == "barrier 'before exit'", out.sides[0].said);
+    require(out.sides[1].member == 2 && out.sides[1].said == "all_reduce of f32[3]", out.sides[1].said);
     require(meet(*meeting, in(30s)).ending == MeetingState::released, "agreed and still not released");
   });
   processes.expect_success();

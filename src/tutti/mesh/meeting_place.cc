@@ -138,12 +138,16 @@ void MeetingPlace::meet_in_memory(const Meeting& meeting, const Drain& drain) {
 
 void MeetingPlace::explain(const Meeting& meeting, const MeetingOutcome& outcome) {
   MeetingReport::Cause cause = MeetingReport::Cause::timed_out;
-  std::string detail = outcome.detail;
-  if (outcome.ending == MeetingState::mismatch) cause = MeetingReport::Cause::mismatch;
+  std::string detail;
+  if (outcome.ending == MeetingState::mismatch) {
+    cause = MeetingReport::Cause::mismatch;
+    for (const MeetingSide& side : outcome.sides)
+      detail += text(detail.empty() ? "" : "\n", "rank ", ranks_[static_cast<std::size_t>(side.member)], ": ", side.said);
+  }
   if (outcome.ending == MeetingState::failed) {
     const std::lock_guard lock(guard_);
     cause = cause_;
-    detail = why_;
+    if (cause != MeetingReport::Cause::member_lost) detail = why_;  // who is lost is in the list
   }
   const std::vector<int> own{member_.who().rank};
   std::vector<int> arrived = outcome.came ? ranks_in(*outcome.came, ranks_) : own;

@@ -1,5 +1,6 @@
 #include "tutti/mesh/control/meeting.h"
 
+#include <algorithm>
 #include <string_view>
 #include <utility>
 
@@ -54,7 +55,10 @@ std::string headline(const MeetingReport& report) {
 
 std::string MeetingReport::to_text() const {
   const bool lists_missing = !missing.empty() && cause != Cause::mismatch && cause != Cause::deadlock;
-  std::string out = paragraph(text(headline(*this), lists_missing ? "; missing:" : detail.empty() ? "" : ":"));
+  const bool all_came = std::all_of(missing.begin(), missing.end(),
+                                    [](const MissingMember& member) { return member.why == MissingMember::Why::draining; });
+  const char* const list = all_came ? "; not drained:" : "; missing:";
+  std::string out = paragraph(text(headline(*this), lists_missing ? list : detail.empty() ? "" : ":"));
   if (!detail.empty()) {
     for (std::string_view rest = detail; !rest.empty();) {
       const std::size_t end = rest.find('\n');

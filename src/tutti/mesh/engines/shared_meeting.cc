@@ -79,7 +79,7 @@ bool SharedMeeting::all_agree(std::uint32_t attempt) const noexcept {
   return true;
 }
 
-std::string SharedMeeting::sides(std::uint32_t attempt) const {
+std::vector<MeetingSide> SharedMeeting::sides(std::uint32_t attempt) const {
   const auto text_of = [&](int member) {
     const Slot& said = slot(member, attempt);
     std::string words(said.length.load(std::memory_order_relaxed) % (longest_text + 1), '\0');
@@ -94,9 +94,9 @@ std::string SharedMeeting::sides(std::uint32_t attempt) const {
   const std::uint64_t first = slot(0, attempt).hash.load(std::memory_order_relaxed);
   for (int member = 1; member < members_; ++member) {
     if (slot(member, attempt).hash.load(std::memory_order_relaxed) == first) continue;
-    return text("member 0 is at ", text_of(0), ", member ", member, " at ", text_of(member));
+    return {{0, text_of(0)}, {member, text_of(member)}};
   }
-  return "the members are at different points and have gone on since";
+  return {};
 }
 
 MeetingMembers SharedMeeting::draining_at(std::uint32_t attempt) const noexcept {
@@ -192,7 +192,7 @@ MeetingOutcome SharedMeeting::given_up(std::uint32_t attempt) const {
     out.came = word.members();
   }
   out.draining = draining_at(attempt);
-  if (out.ending == MeetingState::mismatch) out.detail = sides(attempt);
+  if (out.ending == MeetingState::mismatch) out.sides = sides(attempt);
   return out;
 }
 

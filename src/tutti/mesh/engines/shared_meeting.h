@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "tutti/base/clock.h"
 #include "tutti/mesh/engines/meeting_word.h"
@@ -17,6 +18,11 @@
 #include "tutti/mesh/engines/shared_segment.h"
 
 namespace tutti {
+
+struct MeetingSide {
+  int member = 0;
+  std::string said;
+};
 
 // How a meeting ended: the same on every member that was at it.
 struct MeetingOutcome {
@@ -26,8 +32,8 @@ struct MeetingOutcome {
   bool is_draining = false;
   // Who had come when it was decided. Empty where this process was away while others tried many times more.
   std::optional<MeetingMembers> came;
-  MeetingMembers draining;  // of those who came, who was not yet ready; as seen now
-  std::string detail;       // both sides of a mismatch
+  MeetingMembers draining;         // of those who came, who was not yet ready; as seen now
+  std::vector<MeetingSide> sides;  // of a mismatch: two members that said different things; empty: they have gone on since
 };
 
 struct MeetingDelay {
@@ -74,7 +80,7 @@ class SharedMeeting {
   [[nodiscard]] Slot& slot(int member, std::uint32_t attempt) const noexcept;
   void say(std::uint32_t attempt) const noexcept;
   [[nodiscard]] bool all_agree(std::uint32_t attempt) const noexcept;
-  [[nodiscard]] std::string sides(std::uint32_t attempt) const;
+  [[nodiscard]] std::vector<MeetingSide> sides(std::uint32_t attempt) const;
   [[nodiscard]] MeetingWord joined(MeetingWord word, bool drains) const noexcept;
   void keep(MeetingWord& word) noexcept;
   bool put(MeetingWord& before, MeetingWord after) noexcept;
