@@ -2,6 +2,7 @@
 
 #include <iostream>
 #include <numeric>
+#include <source_location>
 
 #include "tutti/base/clock.h"
 #include "tutti/base/text.h"
@@ -42,6 +43,7 @@ void meet(const BarrierOptions& options) {
   std::iota(meeting.ranks.begin(), meeting.ranks.end(), 0);
   meeting.what = what;
   meeting.deadline = deadline;
+  meeting.site = Site(std::source_location());  // the script's place is not known
   member->arrive(meeting)->wait();
 }
 

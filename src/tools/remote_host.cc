@@ -27,22 +27,25 @@ std::string quoted(const std::string& word) {
 }
 
 // $1: seconds of grace. The program keeps the shell's pid, so that signals reach it and its status is the shell's. What watches
-// the input keeps no output open.
-constexpr const char* script = R"(grace=$1; shift
+// the input is not the program's child, keeps no output open, and tells nothing to a later process with the same pid.
+constexpr const char* script = R"sh(grace=$1; shift
 all=
 while :; do IFS= read -r line || exit 125; test "$line" = '#run' && break; all="$all$line
 "; done
 eval "$all" || exit 125
 exec 3<&0 </dev/null
 pid=$$
-( trap '' TERM INT HUP QUIT USR1 USR2
-  tell() {
-    case $1 in USR*) ;; *) kill -s "$1" -- "-$pid" && return ;; esac
-    kill -s "$1" "$pid"
-  }
-  while IFS= read -r signal <&3; do tell "$signal"; done
-  tell TERM; sleep "$grace"; tell KILL ) >/dev/null 2>&1 &
-exec "$@" 3<&-)";
+born() { sed 's/.*) //' "/proc/$pid/stat" | cut -d ' ' -f 20; }
+was_born=$(born)
+tell() {
+  test "$(born)" = "$was_born" || exit 0
+  case $1 in USR*) ;; *) kill -s "$1" -- "-$pid" && return ;; esac
+  kill -s "$1" "$pid"
+}
+( ( trap '' TERM INT HUP QUIT USR1 USR2
+    while IFS= read -r signal <&3; do tell "$signal"; done
+    tell TERM; sleep "$grace"; tell KILL ) >/dev/null 2>&1 & )
+exec "$@" 3<&-)sh";
 
 }  // namespace
 

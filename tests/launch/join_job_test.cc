@@ -3,9 +3,16 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <array>
 #include <chrono>
+#include <csignal>
+#include <exception>
 #include <future>
+#include <iostream>
 #include <string>
 #include <thread>
 
@@ -84,6 +91,43 @@ TEST_F(JoinJob, ACoordinatorThatWasKilledIsNotTakenForALivingOne) {
   auto after = std::async(std::launch::async, [] { join_and_meet(1); });
   join_and_meet(0);
   after.get();
+}
+
+TEST_F(JoinJob, TheCoordinatorOutlivesRank0AndTellsOfItsDeath) {
+  std::array<int, 2> ends{};
+  ASSERT_EQ(::pipe(ends.data()), 0);
+  const pid_t test = ::getpid();
+  const pid_t first = ::fork();
+  ASSERT_GE(first, 0);
+  if (first == 0) {
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (::getppid() != test) ::_exit(1);
+    try {
+      const auto member = join_job(who(0), {});
+      if (::write(ends[1], "x", 1) == 1) ::pause();
+    } catch (const std::exception& error) {
+      std::cerr << error.what() << '\n';
+    }
+    ::_exit(1);
+  }
+  ::close(ends[1]);
+  char byte = 0;
+  const bool has_joined = ::read(ends[0], &byte, 1) == 1;
+  ::close(ends[0]);
+  EXPECT_TRUE(has_joined);
+  const auto second = has_joined ? join_job(who(1), {}) : nullptr;
+  ::kill(first, SIGKILL);
+  ::waitpid(first, nullptr, 0);
+  ASSERT_TRUE(has_joined);
+  try {
+    meet(*second);
+    ADD_FAILURE() << "met a dead rank";
+  } catch (const tutti::MemberLost& lost) {
+    ASSERT_EQ(lost.report.missing.size(), 1U);
+    EXPECT_EQ(lost.report.missing[0].rank, 0);
+    EXPECT_EQ(lost.report.missing[0].pid, first);
+    EXPECT_EQ(lost.report.missing[0].why, tutti::MissingMember::Why::died);
+  }
 }
 
 TEST_F(JoinJob, ARank0ThatDoesNotComeIsNamedAtTheDeadline) {

@@ -29,7 +29,7 @@ class Usage(unittest.TestCase):
             done = tutti(*words)
             self.assertEqual(done.returncode, 0, done.stderr)
             self.assertLessEqual(max(map(len, done.stdout.splitlines())), 80, done.stdout)
-        for name in ("devices", "demo", "ops", "run", "--version"):
+        for name in ("devices", "demo", "ops", "run", "launch", "barrier", "coordinator", "--version"):
             self.assertIn(name, tutti("--help").stdout)
         for name in ("--trace", "--gpus", "--steps"):
             self.assertIn(name, tutti("demo", "--help").stdout)

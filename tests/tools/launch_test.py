@@ -273,6 +273,12 @@ class Hosts(Launch):
         self.assertEqual((launched.returncode, sorted(output.splitlines())), (0, ["[0] got", "[1] got"]))
         self.assertNotIn("tutti: ", errors)
 
+    def test_the_program_has_no_child_that_it_did_not_start(self):
+        program = "import os\ntry: os.wait()\nexcept ChildProcessError: print('none')"
+        words = ("launch", "-n", "1", "--hosts", "localhost", "--", sys.executable, "-c", program)
+        status, output, _ = self.call(COMMAND, *words, TUTTI_RSH=self.shell)
+        self.assertEqual((status, output), (0, "[0] none\n"))
+
     def test_a_failed_rank_is_named_with_its_host_and_the_others_are_stopped(self):
         status, _, errors = self.launch(
             2, "test $TUTTI_RANK = 1 || exec sleep 60; exit 3", "--hosts", "localhost,127.0.0.1", TUTTI_RSH=self.shell

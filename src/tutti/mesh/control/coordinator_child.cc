@@ -42,7 +42,7 @@ std::string own_folder() {
 std::string find_in_path(std::string_view folders) {
   while (!folders.empty()) {
     const std::string_view folder = folders.substr(0, folders.find(':'));
-    const std::string candidate = text(folder, "/tutti");
+    std::string candidate = text(folder, "/tutti");
     if (folder.starts_with('/') && is_runnable(candidate)) return candidate;
     folders.remove_prefix(std::min(folders.size(), folder.size() + 1));
   }
@@ -156,7 +156,7 @@ std::string find_command(Site site) {
   for (const char* beside : {"/../bin/tutti", "/../../bin/tutti", "/tutti"}) {
     if (!folder.empty() && is_runnable(folder + beside)) return folder + beside;
   }
-  const std::string in_path = find_in_path(environment_text("PATH").value_or(""));
+  std::string in_path = find_in_path(environment_text("PATH").value_or(""));
   if (in_path.empty()) {
     throw InvalidState(text("the command `tutti`, which is the coordinator of a job, is neither beside the library in ", folder,
                             " nor in PATH; set TUTTI_COMMAND to it"),
@@ -175,7 +175,7 @@ std::string start_coordinator(const CoordinatorChild& child, Deadline deadline, 
   int status = 0;
   while (::waitpid(first, &status, 0) < 0 && errno == EINTR) continue;
   said.close_writing();
-  const std::string line = first_line(said.ends[0], deadline, site);
+  std::string line = first_line(said.ends[0], deadline, site);
   if (parse_host_port(line)) return line;
   static constexpr std::string_view mark = "tutti: error: ";
   const std::string_view told = std::string_view(line).substr(line.starts_with(mark) ? mark.size() : 0);

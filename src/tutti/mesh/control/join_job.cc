@@ -104,7 +104,7 @@ class Search {
   std::shared_ptr<Member> try_to_join(const Membership& found) {
     MemberOptions options = options_;
     const auto left = std::chrono::ceil<milliseconds>(deadline_ - Clock::now());
-    options.connect_timeout = std::clamp(left, milliseconds(1), std::max(one_attempt, options_.connect_timeout / 10));
+    options.connect_timeout = std::clamp(left, milliseconds(1), one_attempt);
     try {
       return Member::join(found, options, site_);
     } catch (const DeadlineExceeded&) {

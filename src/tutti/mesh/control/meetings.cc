@@ -202,7 +202,7 @@ void Meetings::fail_mismatch(Open& meeting, int rank, std::uint64_t ticket, cons
   const bool other_ranks = meeting.ranks != call.ranks;
   const auto side = [other_ranks](const std::vector<int>& who, const std::string& where, const std::string& what,
                                   const std::vector<int>& group) {
-    return text(in_words(who), " at ", printable(where, 200), ": ", printable(what, 500),
+    return text(in_words(who), where.empty() ? "" : " at ", printable(where, 200), ": ", printable(what, 500),
                 other_ranks ? text(" with ", printable(in_words(group), 200)) : std::string());
   };
   failed.detail = text(side(came, site, meeting.what, meeting.ranks), "\n", side({rank}, call.site, call.what, call.ranks));

@@ -40,7 +40,8 @@ control::Call call_of(const Meeting& meeting, const Membership& who) {
                                " and have rank ", who.rank, " among them"),
                           meeting.site);
   }
-  std::string site = meeting.site.to_string();
+  // A script's meeting has no place in a source file.
+  std::string site = *meeting.site.file() == '\0' ? "" : meeting.site.to_string();
   if (site.size() > control::longest_site) site.erase(0, site.size() - control::longest_site);
   return {meeting.group, meeting.ranks, meeting.what, std::move(site)};
 }
