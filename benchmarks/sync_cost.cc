@@ -103,7 +103,7 @@ int main(int argc, char** argv) {
   core_of_work = cores.back();
   (void)wake_up_after_an_op("GPU:0");
   std::vector<double> idle;
-  for (int i = 0; i < 31; ++i) idle.push_back(bench::sample(2000, [] { tutti::synchronize("GPU:0"); }));
+  for (int i = 0; i < 301; ++i) idle.push_back(bench::sample(2000, [] { tutti::synchronize("GPU:0"); }));
   report.absolute("sync of an idle device", 200, idle);
 
   for (const char* device : {"GPU:0", "CPU:0"}) {

@@ -28,6 +28,7 @@ with tempfile.TemporaryDirectory() as folder:
     environment = {k: v for k, v in os.environ.items() if not k.startswith("TUTTI_")} | {
         "TUTTI_SIM_GPUS": "1",
         "TUTTI_TRACE": "trace.json",
+        "TUTTI_SYNC_STACKS": "1",
     }
     command = [COMMAND, "run", "--sync-report", "json", "--output", "report.json", "--", PROGRAM, "2"]
     subprocess.run(command, env=environment, cwd=folder, check=True, capture_output=True, timeout=60)

@@ -75,10 +75,11 @@ class WorkerPool final : public StrandDriver, private Parallel {
   const unsigned workers_;
   const char* name_;
   std::atomic<std::size_t> width_;
-  std::atomic<std::size_t> ready_count_{0};  // strands and seats anyone could take
-  std::atomic<std::size_t> searching_{0};    // workers that spin and will look at what is ready before they run or park
-  std::atomic<unsigned> parked_{0};
   std::atomic<int> core_of_caller_{-1};
+  // What workers keep writing; a submission to a strand that is being driven touches none of it.
+  alignas(64) std::atomic<std::size_t> ready_count_{0};  // strands and seats anyone could take
+  std::atomic<std::size_t> searching_{0};  // workers that spin and will look at what is ready before they run or park
+  std::atomic<unsigned> parked_{0};
   std::atomic<bool> stopping_{false};
   std::mutex mutex_;
   std::condition_variable wake_;
