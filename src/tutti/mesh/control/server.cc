@@ -58,6 +58,7 @@ void Server::stop() noexcept {
 
 void Server::serve() {
   std::array<epoll_event, 256> events{};
+  assembly_.tick(Clock::now());  // from now on nobody is here
   for (;;) {
     // What has come is dealt with before anybody is called late.
     const int count =

@@ -1,0 +1,83 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "control/served.h"
+
+namespace tutti {
+namespace {
+
+using testing::HasSubstr;
+using Cause = MeetingReport::Cause;
+using Why = MissingMember::Why;
+
+TEST(AnExplanation, IsTheSameForAllWhoAskAboutOneFailure) {
+  const Served served(4);
+  const auto zero = served.join(0);
+  const auto one = served.join(1);
+  const auto two = served.join(2);
+  const Meeting meeting = meeting_of(4, "barrier 'x'");
+  two->waits_at(meeting_of(4, "barrier 'y'"));
+  two->put("told", "");
+  const MeetingReport first = zero->explain(meeting, 7, Cause::timed_out, {0, 1}, {1}, "");
+  // Its own view of who came is another; the first one counts.
+  const MeetingReport second = one->explain(meeting, 7, Cause::member_lost, {1}, {}, "other");
+  EXPECT_EQ(first.to_text(), second.to_text());
+  EXPECT_EQ(second.cause, Cause::timed_out);
+  EXPECT_EQ(first.arrived, 2);
+  EXPECT_EQ(first.expected, 4);
+  ASSERT_EQ(first.missing.size(), 3U);
+  EXPECT_EQ(first.missing[0].rank, 3);
+  EXPECT_EQ(first.missing[0].why, Why::never_connected);
+  EXPECT_EQ(first.missing[1].rank, 2);
+  EXPECT_THAT(first.missing[1].waiting_at, HasSubstr("barrier 'y' of world at "));
+  EXPECT_EQ(first.missing[2].rank, 1);
+  EXPECT_EQ(first.missing[2].why, Why::draining);
+  EXPECT_EQ(one->explain(meeting, 8, Cause::member_lost, {1}, {}, "").arrived, 1);
+}
+
+TEST(AReport, ReadsWellAtEightyColumns) {
+  MeetingReport report;
+  report.what = "barrier 'before exit'";
+  report.group = "world";
+  report.arrived = 1;
+  report.expected = 4;
+  report.waited = milliseconds(500);
+  MissingMember died;
+  died.rank = 2;
+  died.why = Why::died;
+  died.host = "host-a";
+  died.pid = 4711;
+  died.last_heard = milliseconds(120);
+  died.doing = "MatMul at train.cc:31";
+  MissingMember never;
+  never.rank = 3;
+  never.why = Why::never_connected;
+  MissingMember away = died;
+  away.rank = 1;
+  away.why = Why::not_arrived;
+  away.waiting_at = "barrier 'y' of rows at train.cc:40";
+  report.missing = {died, never, away};
+  EXPECT_EQ(report.to_text(),
+            "barrier 'before exit' of world: 1 of 4 came within 500 ms; missing:\n"
+            "  rank 2 (host-a, pid 4711): died 120 ms ago; last doing MatMul at train.cc:31\n"
+            "  rank 3: never connected\n"
+            "  rank 1 (host-a, pid 4711): not arrived, last heard of 120 ms ago; last doing\n"
+            "  MatMul at train.cc:31; waits at barrier 'y' of rows at train.cc:40 instead");
+}
+
+TEST(AReport, PrintsNoControlCharactersOfOthers) {
+  MeetingReport report;
+  report.what = "barrier '\x1b[2J'";
+  report.group = "world";
+  report.detail = "line\x07 one\nline two";
+  report.cause = Cause::mismatch;
+  const std::string text = report.to_text();
+  EXPECT_EQ(text.find('\x1b'), std::string::npos);
+  EXPECT_EQ(text.find('\x07'), std::string::npos);
+  EXPECT_THAT(text, HasSubstr("\n  line two"));
+}
+
+}  // namespace
+}  // namespace tutti
