@@ -9,6 +9,7 @@
 #include "tutti/kernels/cpu/radix_sort.h"
 #include "tutti/kernels/cpu/ranges.h"
 #include "tutti/kernels/cpu/registration.h"
+#include "tutti/kernels/cpu/spread_order.h"
 
 namespace tutti::kernels {
 
@@ -86,21 +87,26 @@ Item* sort_line(const U* from, std::int64_t n, const SortOrder<U>& order, const 
 }
 
 // Keys of 64 bits by the highest 32 of the bits that differ, then the few that agree in those by all. Null: they are not few.
-// `is_spread`: the keys differ in all their bits, and of a line that is not long half as many tell most of them apart.
+// `is_spread`: the keys are random in all their bits.
 PackedItem* sort_line_by_window(const std::uint64_t* from, std::int64_t n, const SortOrder<std::uint64_t>& order, bool is_spread,
                                 const Items<PackedItem>& items, Parallel& parallel) {
   constexpr std::int64_t longest_run = 32;
-  constexpr std::int64_t longest_spread = 4096;  // three in a hundred agree with another in 16 bits
   constexpr std::size_t most_parts = 16;
-  std::uint64_t differing = is_spread ? ~std::uint64_t{0} : 0;
-  const std::uint64_t any = order.key(from[0]);
-  for (std::int64_t i = 1; i < n && !is_spread; ++i) differing |= order.key(from[i]) ^ any;
-  const int low = is_spread && n <= longest_spread ? 48 : std::max(64 - std::countl_zero(differing) - 32, 0);
-  over_line(parallel, n, [&](std::int64_t i, std::int64_t last) {
-    for (; i < last; ++i) items.first()[i] = PackedItem::make(order.key(from[i]) >> low & 0xffffffffU, i);
-  });
-  PackedItem* const sorted = sort_items(items.first(), items.second(), n, parallel);
-  if ((differing & ((std::uint64_t{1} << low) - 1)) == 0) return sorted;
+  PackedItem* sorted = items.first();
+  if (is_spread && n <= most_spread_keys) {
+    order_spread_keys(
+        n, [&](std::int64_t i) { return order.key(from[i]); }, sorted);
+  } else {
+    std::uint64_t differing = is_spread ? ~std::uint64_t{0} : 0;
+    const std::uint64_t any = order.key(from[0]);
+    for (std::int64_t i = 1; i < n && !is_spread; ++i) differing |= order.key(from[i]) ^ any;
+    const int low = std::max(64 - std::countl_zero(differing) - 32, 0);
+    over_line(parallel, n, [&](std::int64_t i, std::int64_t last) {
+      for (; i < last; ++i) items.first()[i] = PackedItem::make(order.key(from[i]) >> low & 0xffffffffU, i);
+    });
+    sorted = sort_items(items.first(), items.second(), n, parallel);
+    if ((differing & ((std::uint64_t{1} << low) - 1)) == 0) return sorted;
+  }
   const auto agree = [sorted](std::int64_t i) { return sorted[i - 1].word >> 32U == sorted[i].word >> 32U; };
   const auto by_all = [&](const PackedItem& a, const PackedItem& b) {
     const std::uint64_t first = order.key(from[a.index()]);
