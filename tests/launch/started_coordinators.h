@@ -1,13 +1,14 @@
 // The coordinators a test has started, which outlive whoever starts them: found by the job's file in their command line.
 #pragma once
 
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/types.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <charconv>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <string>
 #include <vector>
 
@@ -16,9 +17,15 @@
 
 namespace launch_tests {
 
+// Of a process's file; nothing where the process has gone.
 inline std::string bytes_of(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
+  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) return "";
+  std::string out(1U << 16U, '\0');
+  const ssize_t count = ::read(file, out.data(), out.size());
+  ::close(file);
+  out.resize(static_cast<std::size_t>(std::max<ssize_t>(count, 0)));
+  return out;
 }
 
 // A folder for job files; the coordinators of jobs in it end with it.

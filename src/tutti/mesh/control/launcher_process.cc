@@ -1,11 +1,11 @@
 #include "tutti/mesh/control/launcher_process.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
-#include <fstream>
-#include <iterator>
 #include <string_view>
 
 #include "tutti/base/text.h"
@@ -19,11 +19,16 @@ struct ProcessStatus {
   std::string began;
 };
 
+// Nothing where it is not for this user, or the process has gone, even in the middle: a stream of the library's would throw then.
 std::optional<std::string> read_all(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return std::nullopt;
-  std::string out{std::istreambuf_iterator<char>(file), {}};
-  if (file.bad()) return std::nullopt;
+  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) return std::nullopt;
+  std::string out;
+  std::array<char, 4096> bytes{};
+  ssize_t count = 0;
+  while ((count = ::read(file, bytes.data(), bytes.size())) > 0) out.append(bytes.data(), static_cast<std::size_t>(count));
+  ::close(file);
+  if (count < 0) return std::nullopt;
   return out;
 }
 
