@@ -50,10 +50,13 @@ void check_reductions(Exchange& exchange) {
           require(in == expected, "all_reduce in place of " + what);
 
           if (count == 65537 && size > 2) continue;
-          const Bytes whole = elements<T>(exchange.index(), count * static_cast<std::size_t>(size));
+          Bytes whole = elements<T>(exchange.index(), count * static_cast<std::size_t>(size));
           const Bytes share = all_reduced<T>(size, count, reduction, count * static_cast<std::size_t>(exchange.index()));
           exchange.reduce_scatter(whole.data(), out.data(), count, dtype, reduction, testing_engines::in(60s));
           require(out == share, "reduce_scatter of " + what);
+          exchange.reduce_scatter(whole.data(), whole.data(), count, dtype, reduction, testing_engines::in(60s));
+          whole.resize(out.size());
+          require(whole == share, "reduce_scatter in place of " + what);
         }
       }
     });
@@ -79,6 +82,10 @@ void check_movements(Exchange& exchange) {
       expected.insert(expected.end(), part.begin(), part.end());
     }
     require(out == expected, "all_gather" + what);
+    Bytes both = mine;
+    both.resize(bytes * size);
+    exchange.all_gather(both.data(), both.data(), bytes, in(60s));
+    require(both == expected, "all_gather in place" + what);
 
     Bytes whole = elements<std::uint8_t>(exchange.index(), bytes * size);
     expected.clear();

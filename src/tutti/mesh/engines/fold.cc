@@ -24,6 +24,15 @@ using Wrapping = std::conditional_t<
 template <class T>
 using Plain = std::conditional_t<is_half<T>, float, T>;
 
+// Only the lowest bits of what wraps are kept in the end, so the sign may be dropped on the way in.
+template <class A, class T>
+A widened(T element) noexcept {
+  if constexpr (std::is_integral_v<T> && !std::is_same_v<A, T>)
+    return static_cast<A>(static_cast<std::make_unsigned_t<T>>(element));
+  else
+    return static_cast<A>(element);
+}
+
 struct Add {
   template <class T>
   using In = Wrapping<T>;
@@ -70,14 +79,14 @@ void fold_as(std::span<const void* const> parts, void* out, std::size_t count, b
     const std::size_t length = std::min(block, count - from);
     const T* const first = static_cast<const T*>(parts[0]) + from;
     if (parts.size() == 1) {
-      for (std::size_t i = 0; i < length; ++i) made[i] = static_cast<A>(first[i]);
+      for (std::size_t i = 0; i < length; ++i) made[i] = widened<A>(first[i]);
     } else {
       const T* const second = static_cast<const T*>(parts[1]) + from;
-      for (std::size_t i = 0; i < length; ++i) made[i] = How::combine(static_cast<A>(first[i]), static_cast<A>(second[i]));
+      for (std::size_t i = 0; i < length; ++i) made[i] = How::combine(widened<A>(first[i]), widened<A>(second[i]));
     }
     for (std::size_t part = 2; part < parts.size(); ++part) {
       const T* const next = static_cast<const T*>(parts[part]) + from;
-      for (std::size_t i = 0; i < length; ++i) made[i] = How::combine(made[i], static_cast<A>(next[i]));
+      for (std::size_t i = 0; i < length; ++i) made[i] = How::combine(made[i], widened<A>(next[i]));
     }
     if constexpr (std::is_floating_point_v<A>) {
       if (is_mean) {

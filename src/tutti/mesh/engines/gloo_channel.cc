@@ -120,7 +120,9 @@ void GlooChannel::connect(const std::string& address, Deadline deadline) {
     g.context->setTimeout(std::max(time_left(deadline) / 5, milliseconds(1)));
     Store store(rendezvous_, key_ + "/gloo/", deadline);
     g.context->connectFullMesh(store, g.device);
-  } catch (const gloo::Exception& e) {
+  } catch (const Error&) {
+    throw;  // of the rendezvous
+  } catch (const std::exception& e) {
     const std::string said = text("Member ", index_, " of ", size_, " could not connect to the others from ", printable(address),
                                   " (gloo: ", printable(e.what(), 200), ").");
     if (deadline && Clock::now() >= *deadline) throw DeadlineExceeded(said, Site());
@@ -199,7 +201,7 @@ void GlooChannel::round(const std::string& what, std::span<const std::size_t> se
   const NoBrokenPipe quiet;
   try {
     transfer(sends, receives, deadline);
-  } catch (const gloo::Exception& e) {
+  } catch (const std::exception& e) {
     give_up(what, e.what(), deadline);
   }
   if (is_failed_.load()) give_up(what, "", deadline);
@@ -213,7 +215,7 @@ std::string GlooChannel::who_is_gone() const {
     try {
       // gloo tells it of a connection only when that is used. Nothing will come: the channel is about to be closed.
       gloo_->receiver->recv(member, gloo_->slot, static_cast<std::size_t>(member) * room_, 1);
-    } catch (const gloo::Exception&) {
+    } catch (const std::exception&) {
       gone.push_back(member);
     }
   }

@@ -88,8 +88,9 @@ void GlooExchange::all_gather(const void* in, void* out, std::size_t bytes_each,
     const auto all = [&](std::size_t) { return length; };
     round(
         what, deadline, [&](std::size_t) { return source + done; }, all, all);
+    copy_bytes(to + self_ * bytes_each + done, source + done, length);  // first: the others' may take its place
     for (std::size_t member = 0; member < members_; ++member) {
-      copy_bytes(to + member * bytes_each + done, member == self_ ? source + done : from(member), length);
+      if (member != self_) copy_bytes(to + member * bytes_each + done, from(member), length);
     }
   }
 }
