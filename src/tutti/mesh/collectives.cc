@@ -131,6 +131,7 @@ class Members {
   std::span<LogicalDevice* const> devices_;
   Site site_;
   NamedScope scope_;
+  detail::DerivedOrder ordered_;
   std::vector<Group> groups_;
   std::vector<Tensor> held_;
 };

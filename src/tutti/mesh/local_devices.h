@@ -8,10 +8,24 @@
 #include "tutti/exec/transfer.h"
 #include "tutti/mesh/mesh.h"
 #include "tutti/place/scope.h"
+#include "tutti/place/settings.h"
 
 namespace tutti::detail {
 
 inline bool is_on(const Tensor& x, LogicalDevice& device) { return &x.impl().buffer()->device() == &device.device(); }
+
+// While it lives the runtime orders ops and copies, also under ManualOrder: the program cannot order what goes between devices in
+// here, because it never sees it.
+class DerivedOrder {
+ public:
+  DerivedOrder() noexcept : before_(std::exchange(thread_settings.manual_order, false)) {}
+  ~DerivedOrder() { thread_settings.manual_order = before_; }
+  DerivedOrder(const DerivedOrder&) = delete;
+  DerivedOrder& operator=(const DerivedOrder&) = delete;
+
+ private:
+  bool before_;
+};
 
 // The tensor itself if it lies there, else a copy, ordered by points. Collectives are copies that were asked for: none is logged
 // as implicit, none is kept for later.

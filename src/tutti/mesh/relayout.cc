@@ -102,6 +102,7 @@ std::string to_string(const std::vector<RelayoutStep>& steps, const Mesh& mesh) 
 ShardedTensor relayout(const ShardedTensor& x, const Layout& layout, Site site) {
   const std::vector<RelayoutStep> steps = relayout_steps(x.layout(site), layout, site);
   static_cast<void>(layout.shard_shape(x.shape(), site));  // refuses what cannot be split, before anything is moved
+  const detail::DerivedOrder ordered;
   const Mesh& mesh = x.mesh();
   std::vector<Tensor> shards = x.shards();
   for (const RelayoutStep& step : steps) {

@@ -21,6 +21,7 @@ template <class Local>
 ShardedTensor run(const char* name, const AxisLabels& labels, std::span<const ShardedTensor* const> inputs, Reduction combine,
                   Site site, Local&& local) {
   const detail::Agreement agreed = detail::agree(name, labels, inputs, site);
+  const detail::DerivedOrder ordered;
   std::vector<ShardedTensor> sliced;
   for (std::size_t i = 0; i < inputs.size(); ++i) sliced.push_back(relayout(*inputs[i], agreed.inputs[i], site));
   const Mesh& mesh = inputs.front()->mesh();

@@ -83,6 +83,7 @@ ShardedTensor pack(std::span<const Tensor> shards, const Layout& layout, Site si
                                " devices that this process has in the mesh; give one for each"),
                           site);
   }
+  const detail::DerivedOrder ordered;
   const Tensor& first = shards.front();
   const Shape global = layout.global_shape(first.shape(site), site);
   std::vector<Tensor> placed;
@@ -103,6 +104,7 @@ std::vector<Tensor> unpack(const ShardedTensor& x, Site site) { return x.shards(
 ShardedTensor shard(const Tensor& x, const Layout& layout, Site site) {
   detail::require_local_devices(layout.mesh(), "shard", site);
   const Shape size = layout.shard_shape(x.shape(site), site);
+  const detail::DerivedOrder ordered;
   const auto devices = layout.mesh().local_devices();
   const auto positions = layout.mesh().local_positions();
   std::vector<Tensor> shards;
@@ -122,6 +124,7 @@ ShardedTensor shard(const Tensor& x, const Layout& layout, Site site) {
 
 Tensor to_tensor(const ShardedTensor& x, std::string_view device, Site site) {
   LogicalDevice& to = device.empty() ? *x.mesh(site).local_devices().front() : find_device(device, site);
+  const detail::DerivedOrder ordered;
   // Every process gets all of it: each must call this.
   if (!x.mesh().is_local())
     return detail::brought(relayout(x, Layout::replicated(x.mesh(), x.rank()), site).shards().front(), to, site);
