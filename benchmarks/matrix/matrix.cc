@@ -158,7 +158,7 @@ double terms_of(const Cell& cell, std::int64_t result_size) {
 }
 
 double bytes_moved(const Cell& cell, const Given& given, const Tensor& result) {
-  const double written = distinct(result);  // what repeats itself as its operand does is written once
+  const double written = distinct(result);                         // what repeats itself as its operand does is written once
   if (cell.entry->operands == Operands::rows) return 2 * written;  // only what was picked is read
   if (cell.entry->operands == Operands::like) return written;
   double bytes = written;
