@@ -9,7 +9,6 @@
 #include <atomic>
 #include <chrono>
 #include <ctime>
-#include <utility>
 
 namespace tutti {
 
@@ -35,10 +34,7 @@ void sleep_on(Word& word, Deadline deadline) noexcept {
   (void)::syscall(SYS_futex, &word, FUTEX_WAIT_BITSET_PRIVATE, 0, deadline ? &until : nullptr, nullptr, FUTEX_BITSET_MATCH_ANY);
 }
 
-thread_local bool woke_host = false;
-
 void wake(void* argument) noexcept {
-  woke_host = true;
   static_cast<Word*>(argument)->store(1, std::memory_order_release);
   // The waiter may have seen it and be gone. The kernel needs the address only; whoever else sleeps there wakes for no reason,
   // as every user of a futex must expect.
@@ -46,8 +42,6 @@ void wake(void* argument) noexcept {
 }
 
 }  // namespace
-
-bool has_woken_host() noexcept { return std::exchange(woke_host, false); }
 
 bool wait_on_host(Timeline& line, std::uint64_t value, Deadline deadline) {
   for (int i = 0; i < spins_before_blocking; ++i) {

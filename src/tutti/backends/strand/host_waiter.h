@@ -11,7 +11,4 @@ namespace tutti {
 // False: the deadline passed first.
 bool wait_on_host(Timeline& line, std::uint64_t value, Deadline deadline);
 
-// Has the calling thread woken a host thread since it was last asked? It may have to leave its core to it.
-bool has_woken_host() noexcept;
-
 }  // namespace tutti

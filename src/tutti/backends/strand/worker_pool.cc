@@ -21,13 +21,11 @@ constexpr int looks_before_release = 600;  // at a strand that ran empty
 // Work a strand may run before others of its priority get their turn.
 constexpr int turn = 64;
 constexpr int pauses_between_looks = 24;
-// Whoever is to bring work may stand behind this thread, on the same core.
-constexpr int looks_between_turns = 8;
 
 // The pool this thread works for.
 thread_local const WorkerPool* own_pool = nullptr;
 
-// Whether it came true within the spell.
+// Whether it came true within the spell. Whoever is to make it true may stand behind this thread, on the same core.
 template <class Condition>
 bool spin_until(Condition&& is_true) {
   constexpr int pauses_between_turns = 64;
@@ -223,14 +221,12 @@ void WorkerPool::drive(Strand& strand) noexcept {
         continue;
       case Strand::Progress::empty: break;
     }
-    if (has_woken_host()) std::this_thread::yield();
     // The host is probably about to submit more: a strand that is still claimed is fed without a lock or a wake-up.
     searching_.fetch_add(1, std::memory_order_seq_cst);
-    for (int i = 1; i <= looks_before_release && !strand.has_work(); ++i) {
+    for (int i = 0; i < looks_before_release && !strand.has_work(); ++i) {
       if (ready_count_.load(std::memory_order_relaxed) > 0 || stopping_.load(std::memory_order_relaxed) || is_in_the_way()) break;
       // Every look takes the counter's cache line from the host, which then pays for it with its next op.
       for (int pause = 0; pause < pauses_between_looks; ++pause) _mm_pause();
-      if (i % looks_between_turns == 0) std::this_thread::yield();
     }
     searching_.fetch_sub(1, std::memory_order_seq_cst);
     if (!strand.has_work()) {
