@@ -1,7 +1,7 @@
 # The front door. `make run` and `make test` need only a Debian 12 with make: they install the packages that are missing.
 
 JOBS ?= $(shell nproc)
-FUZZ_SECONDS ?= 20
+FUZZ_SECONDS ?= 10
 export CMAKE_BUILD_PARALLEL_LEVEL := $(JOBS)
 export CTEST_PARALLEL_LEVEL := $(JOBS)
 export JOBS

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "control/served.h"
+#include "tutti/mesh/control/messages.h"
 
 namespace tutti {
 namespace {
@@ -65,6 +66,22 @@ TEST(AReport, ReadsWellAtEightyColumns) {
             "  rank 3: never connected\n"
             "  rank 1 (host-a, pid 4711): not arrived, last heard of 120 ms ago; last doing\n"
             "  MatMul at train.cc:31; waits at barrier 'y' of rows at train.cc:40 instead");
+}
+
+TEST(AReport, OfImpossibleTimesIsReadAsAYear) {
+  MeetingReport report;
+  report.what = "barrier";
+  report.group = "world";
+  report.waited = milliseconds::max();
+  report.missing.emplace_back().last_heard = milliseconds::min();
+  std::string bytes;
+  wire::FieldWriter out(bytes);
+  control::append_report(out, report);
+  wire::FieldReader in(bytes);
+  const MeetingReport read = control::read_report(in);
+  EXPECT_TRUE(in.done());
+  EXPECT_EQ(read.waited, std::chrono::hours(365 * 24));
+  EXPECT_EQ(read.missing.at(0).last_heard, milliseconds(0));
 }
 
 TEST(AReport, PrintsNoControlCharactersOfOthers) {

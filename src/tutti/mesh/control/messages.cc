@@ -8,6 +8,12 @@ namespace {
 
 constexpr std::size_t longest_of_report = std::size_t{64} << 10U;
 
+// Any 64 bits may have been sent; what is printed later must not overflow in nanoseconds.
+std::chrono::milliseconds read_time(wire::FieldReader& in) {
+  constexpr std::int64_t year = std::int64_t{365} * 24 * 3600 * 1'000;
+  return std::chrono::milliseconds(std::clamp<std::int64_t>(in.i64(), 0, year));
+}
+
 }  // namespace
 
 void Hello::append_to(wire::FieldWriter& out) const {
@@ -57,7 +63,7 @@ MeetingReport read_report(wire::FieldReader& in) {
   report.group = in.text(longest_of_report);
   report.arrived = static_cast<int>(in.u32());
   report.expected = static_cast<int>(in.u32());
-  report.waited = std::chrono::milliseconds(in.i64());
+  report.waited = read_time(in);
   report.detail = in.text(longest_of_report);
   const std::uint32_t missing = in.u32();
   for (std::uint32_t i = 0; i < missing && in.ok(); ++i) {
@@ -66,7 +72,7 @@ MeetingReport read_report(wire::FieldReader& in) {
     member.why = static_cast<Why>(std::min(in.u8(), static_cast<std::uint8_t>(Why::draining)));
     member.host = in.text(longest_of_report);
     member.pid = static_cast<int>(in.u32());
-    member.last_heard = std::chrono::milliseconds(in.i64());
+    member.last_heard = read_time(in);
     member.how = in.text(longest_of_report);
     member.doing = in.text(longest_of_report);
     member.waiting_at = in.text(longest_of_report);
