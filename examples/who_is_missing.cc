@@ -49,7 +49,7 @@ int main(int argc, char** argv) {
   if (is_odd && how == "dies") ::raise(SIGKILL);
   if (is_odd && how == "drains") {
     tt::Tensor z = y;
-    for (int i = 0; i < 600; ++i) z = tt::matmul(z, x);
+    for (int i = 0; i < 300; ++i) z = tt::matmul(z, x);
   }
   come(mesh, is_odd && how == "names" ? "load" : "save", 1500ms);
   if (how == "late") come(mesh, "save", 20s);
