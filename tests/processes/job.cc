@@ -15,8 +15,6 @@
 #include <sstream>
 #include <thread>
 
-#include "tutti/mesh/control/coordinator.h"
-
 namespace tutti::testing_processes {
 
 namespace {
@@ -42,11 +40,19 @@ pid_t forked(Body&& body) {
 
 void say(const char* name, const std::string& value) { ::setenv(name, value.c_str(), 1); }
 
-}  // namespace
-
-Job::Job(int world, const std::function<void(int rank)>& body, const std::vector<int>& left_out) {
+CoordinatorOptions usual(int world) {
   CoordinatorOptions options;
   options.world = world;
+  return options;
+}
+
+}  // namespace
+
+Job::Job(int world, const std::function<void(int rank)>& body, const std::vector<int>& left_out)
+    : Job(usual(world), body, left_out) {}
+
+Job::Job(CoordinatorOptions options, const std::function<void(int rank)>& body, const std::vector<int>& left_out) {
+  const int world = options.world;
   options.job = "job of a test";
   options.secret = "a secret of a test";
   const std::unique_ptr<Coordinator> coordinator = Coordinator::open(options);

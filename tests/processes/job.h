@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "engines/processes.h"
+#include "tutti/mesh/control/coordinator.h"
 #include "tutti/tutti.h"
 
 namespace tutti::testing_processes {
@@ -28,6 +29,8 @@ class Job {
  public:
   // What is left out keeps its rank but is never started.
   Job(int world, const std::function<void(int rank)>& body, const std::vector<int>& left_out = {});
+  // With a coordinator that is not as usual; its job and secret are the test's.
+  Job(CoordinatorOptions coordinator, const std::function<void(int rank)>& body, const std::vector<int>& left_out = {});
   ~Job();
   Job(const Job&) = delete;
   Job& operator=(const Job&) = delete;

@@ -77,8 +77,11 @@ bool Assembly::handle(int rank, Request request, wire::FieldReader& in, Time now
     }
     case Request::withdraw: {
       const std::uint64_t ticket = in.u64();
-      if (in.done()) meetings_.withdraw(rank, ticket, now);
-      return in.done();
+      if (!in.done()) return false;
+      if (meetings_.withdraw(rank, ticket, now)) {
+        outbox_.send(roster_.seat(rank).session, message(Answer::withdrawn, [&](wire::FieldWriter& out) { out.u64(ticket); }));
+      }
+      return true;
     }
     case Request::inquire: {
       const std::uint64_t ticket = in.u64();

@@ -277,6 +277,7 @@ void Link::dispatch(std::string_view message) {
     case Answer::stored:
     case Answer::value:
     case Answer::declined:
+    case Answer::withdrawn:
     case Answer::explained: {
       const auto found = answers_.find(in.u64());
       if (found == answers_.end()) return;

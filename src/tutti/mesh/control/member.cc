@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <utility>
 
 #include "tutti/base/error.h"
@@ -11,6 +12,7 @@
 #include "tutti/mesh/control/join.h"
 #include "tutti/mesh/control/link.h"
 #include "tutti/mesh/control/messages.h"
+#include "tutti/mesh/control/unsettled.h"
 
 namespace tutti {
 
@@ -19,6 +21,7 @@ namespace {
 using control::Answer;
 using control::Link;
 using control::Request;
+using control::Unsettled;
 using wire::FieldReader;
 using wire::FieldWriter;
 
@@ -52,12 +55,22 @@ control::Call call_of(const Meeting& meeting, const Membership& who) {
 
 class RemoteArrival final : public Arrival {
  public:
-  RemoteArrival(std::shared_ptr<Link> link, const Meeting& meeting, const Membership& who, std::chrono::milliseconds log_every)
-      : link_(std::move(link)), site_(meeting.site), deadline_(meeting.deadline), drains_(meeting.drains), log_every_(log_every) {
+  RemoteArrival(std::shared_ptr<Link> link, std::shared_ptr<Unsettled> unsettled, const Meeting& meeting, const Membership& who,
+                std::chrono::milliseconds log_every)
+      : link_(std::move(link)),
+        unsettled_(std::move(unsettled)),
+        group_(meeting.group),
+        what_(meeting.what),
+        site_(meeting.site),
+        deadline_(meeting.deadline),
+        drains_(meeting.drains),
+        log_every_(log_every) {
     const control::Call call = call_of(meeting, who);
+    link_->check(site_);
+    is_released_ = has_counted_already();
+    if (is_released_) return;
     std::int64_t timeout = -1;
     if (deadline_) timeout = std::max<std::int64_t>(0, std::chrono::nanoseconds(*deadline_ - Clock::now()).count());
-    link_->check(site_);
     ticket_ = link_->open_ticket();
     try {
       link_->send(control::message(Request::arrive,
@@ -74,29 +87,35 @@ class RemoteArrival final : public Arrival {
   }
 
   ~RemoteArrival() override {
-    if (over_ || link_->forked()) return;
+    if (over_ || is_released_ || link_->forked()) return;
     link_->close_ticket(ticket_);
-    link_->send_quietly(control::message(Request::withdraw, [&](FieldWriter& out) { out.u64(ticket_); }));
+    withdraw();
   }
   RemoteArrival(const RemoteArrival&) = delete;
   RemoteArrival& operator=(const RemoteArrival&) = delete;
 
   void ready() override {
     if (!drains_) throw InvalidState("ready() is for a meeting that drains; this one said so on arrival", site_);
+    if (is_released_) return;
     link_->send(control::message(Request::ready, [&](FieldWriter& out) { out.u64(ticket_); }), site_);
   }
 
   void wait() override {
     if (over_) throw InvalidState("this meeting has been waited for already", site_);
+    if (is_released_) {
+      over_ = true;
+      return;
+    }
     auto log_at = Clock::now() + log_every_;
-    const Deadline give_up = deadline_ ? Deadline(*deadline_ + answer_takes_at_most) : std::nullopt;
+    const Deadline give_up = gives_up_at();
     for (;;) {
       const auto answer = link_->wait(ticket_, give_up ? std::min(log_at, *give_up) : log_at, site_);
       if (answer) return finish(*answer);
       if (give_up && Clock::now() >= *give_up) {
-        throw CoordinatorLost(text("the coordinator at ", link_->address(), " did not answer by the deadline, last heard of ",
-                                   link_->silence().count(), " ms ago"),
-                              site_);
+        over_ = true;
+        unsettled_->add(group_, {ticket_, what_});
+        withdraw();
+        throw_no_answer();
       }
       if (Clock::now() < log_at) continue;
       log_at += log_every_;
@@ -105,6 +124,30 @@ class RemoteArrival final : public Arrival {
   }
 
  private:
+  [[nodiscard]] Deadline gives_up_at() const { return deadline_ ? Deadline(*deadline_ + answer_takes_at_most) : std::nullopt; }
+
+  [[noreturn]] void throw_no_answer() const {
+    throw CoordinatorLost(text("the coordinator at ", link_->address(), " did not answer by the deadline, last heard of ",
+                               link_->silence().count(), " ms ago"),
+                          site_);
+  }
+
+  void withdraw() {
+    link_->send_quietly(control::message(Request::withdraw, [&](FieldWriter& out) { out.u64(ticket_); }));
+  }
+
+  // What was given up before, and is tried again now.
+  bool has_counted_already() {
+    auto earlier = unsettled_->take(group_);
+    if (!earlier) return false;
+    const auto answer = link_->wait(earlier->ticket, gives_up_at(), site_);
+    if (!answer) {
+      unsettled_->add(group_, std::move(*earlier));
+      throw_no_answer();
+    }
+    return static_cast<Answer>(answer->front()) == Answer::released && earlier->what == what_;
+  }
+
   void finish(const std::string& answer) {
     over_ = true;
     FieldReader in(answer);
@@ -115,9 +158,13 @@ class RemoteArrival final : public Arrival {
   }
 
   std::shared_ptr<Link> link_;
+  std::shared_ptr<Unsettled> unsettled_;
+  std::string group_;
+  std::string what_;
   Site site_;
   Deadline deadline_;
   bool drains_;
+  bool is_released_ = false;
   bool over_ = false;
   std::chrono::milliseconds log_every_;
   std::uint64_t ticket_ = 0;
@@ -132,7 +179,7 @@ class RemoteMember final : public Member {
   [[nodiscard]] std::string local_host() const override { return link_->local_host(); }
 
   std::unique_ptr<Arrival> arrive(const Meeting& meeting) override {
-    return std::make_unique<RemoteArrival>(link_, meeting, who_, log_every_);
+    return std::make_unique<RemoteArrival>(link_, unsettled_, meeting, who_, log_every_);
   }
 
   void put(const std::string& key, const std::string& value, Site site) override {
@@ -223,6 +270,7 @@ class RemoteMember final : public Member {
   Membership who_;
   std::chrono::milliseconds log_every_;
   std::shared_ptr<Link> link_;
+  std::shared_ptr<Unsettled> unsettled_ = std::make_shared<Unsettled>();
 };
 
 }  // namespace

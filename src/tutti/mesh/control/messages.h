@@ -45,6 +45,7 @@ enum class Answer : std::uint8_t {
   aborted,    // report
   stuck,      // report: what waits_at told of is a deadlock
   dropped,    // why; no longer a member
+  withdrawn,  // ticket: nothing had come of it yet
 };
 
 // Texts longer than these are refused where they are made, and end the connection where they are read.

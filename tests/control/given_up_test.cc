@@ -1,0 +1,95 @@
+// A member that gave up, because no answer came by its deadline, and tries again: whether or not the coordinator had counted it.
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <memory>
+#include <string>
+
+#include "control/processes.h"
+
+namespace tutti {
+namespace {
+
+class AMeetingGivenUp : public testing::Test {
+ protected:
+  static Meeting soon(const std::string& what) { return meeting_of(2, what, deadline_after(milliseconds(50))); }
+  static Meeting later(const std::string& what) { return meeting_of(2, what, deadline_after(milliseconds(20'000))); }
+
+  // The coordinator stands still until after the deadline, and hears of it then.
+  void give_up(const std::string& what) {
+    job.coordinator().signal(SIGSTOP);
+    EXPECT_THROW(one->arrive(soon(what))->wait(), CoordinatorLost);
+  }
+  void go_on() { job.coordinator().signal(SIGCONT); }
+  void meet(const std::string& what) {
+    const auto first = zero->arrive(later(what));
+    one->arrive(later(what))->wait();
+    first->wait();
+  }
+
+  Job job{2, milliseconds(60'000)};
+  std::shared_ptr<Member> zero = Member::join(job.who(0), patient());
+  std::shared_ptr<Member> one = Member::join(job.who(1), patient());
+
+ private:
+  static MemberOptions patient() {
+    MemberOptions options;
+    options.dead_after = milliseconds(60'000);
+    return options;
+  }
+};
+
+TEST_F(AMeetingGivenUp, IsPassedByTheNextTryWhereTheOthersHavePassedIt) {
+  const auto first = arrive_before_others(*zero, later("barrier 'a'"));
+  give_up("barrier 'a'");
+  go_on();
+  first->wait();  // it came late and was counted
+  const auto again = one->arrive(later("barrier 'a'"));
+  again->wait();
+  EXPECT_THROW(again->wait(), InvalidState);
+  meet("barrier 'b'");
+}
+
+TEST_F(AMeetingGivenUp, IsPassedByTheNextTryThatDrains) {
+  const auto first = arrive_before_others(*zero, later("barrier 'a'"));
+  give_up("barrier 'a'");
+  go_on();
+  first->wait();
+  Meeting draining = later("barrier 'a'");
+  draining.drains = true;
+  const auto again = one->arrive(draining);
+  again->ready();
+  again->wait();
+  meet("barrier 'b'");
+}
+
+TEST_F(AMeetingGivenUp, WaitsForTheOthersWhereTheyHaveNotCome) {
+  give_up("barrier 'a'");
+  go_on();
+  const auto again = arrive_before_others(*one, later("barrier 'a'"));
+  zero->arrive(later("barrier 'a'"))->wait();
+  again->wait();
+  meet("barrier 'b'");
+}
+
+TEST_F(AMeetingGivenUp, IsNotTakenForAnotherThatFollows) {
+  const auto first = arrive_before_others(*zero, later("barrier 'a'"));
+  give_up("barrier 'a'");
+  go_on();
+  first->wait();
+  EXPECT_THROW(one->arrive(soon("barrier 'b'"))->wait(), BarrierTimeout);
+  meet("barrier 'b'");
+}
+
+TEST_F(AMeetingGivenUp, CanBeGivenUpAgain) {
+  const auto first = arrive_before_others(*zero, later("barrier 'a'"));
+  give_up("barrier 'a'");
+  give_up("barrier 'a'");
+  go_on();
+  first->wait();
+  one->arrive(later("barrier 'a'"))->wait();
+  meet("barrier 'b'");
+}
+
+}  // namespace
+}  // namespace tutti

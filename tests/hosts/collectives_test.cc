@@ -1,0 +1,129 @@
+// Collectives over hosts whose links fail: they complete over a link that comes back, and otherwise end for everyone.
+#include "tutti/mesh/collectives.h"
+
+#include <gtest/gtest.h>
+
+#include <poll.h>
+
+#include <atomic>
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "hosts/hosts.h"
+#include "tutti/mesh/engines/gloo_exchange.h"
+
+namespace tutti {
+
+namespace {
+
+using namespace testing_hosts;
+
+constexpr std::int64_t large = is_sanitized() ? 1 << 20 : 4 << 20;  // elements
+
+class HostsCollectives : public Hosts {
+ protected:
+  void SetUp() override {
+    if (!has_gloo()) GTEST_SKIP() << "this build has no gloo";
+    Hosts::SetUp();
+  }
+  // Until the host has sent so much more: what is summed is on its way.
+  void await_traffic(int host, std::uint64_t bytes) const {
+    const std::uint64_t before = network().bytes_from(host);
+    while (network().bytes_from(host) < before + bytes) ::poll(nullptr, 0, 1);
+  }
+};
+
+std::vector<float> summed(const Mesh& mesh, int rank, std::int64_t count) {
+  const Tensor mine = add(cast(arange(count), DType::f32), static_cast<float>(rank));
+  return read<float>(all_reduce({mine}, mesh, "x", Reduction::sum)[0]);
+}
+
+void require_sum(const std::vector<float>& sum) {
+  for (std::size_t i = 0; i < sum.size(); ++i) {
+    const float wanted = static_cast<float>(world * i + 3);  // 0 + 1 + 2; exact below 2^24
+    if (sum[i] != wanted) throw std::runtime_error("element " + std::to_string(i) + " is " + std::to_string(sum[i]));
+  }
+}
+
+// When the link was cut, on the clock of all processes.
+struct Cut {
+  std::atomic<Clock::rep> at;
+
+  void is_now() { at = Clock::now().time_since_epoch().count(); }
+};
+
+// How the first that does not succeed ends, soon after the cut. One follows another, so that it is in the middle of one.
+std::string failure_of(const Mesh& mesh, int rank, const Cut& cut, std::chrono::milliseconds longest) {
+  for (;;) {
+    try {
+      (void)summed(mesh, rank, large);
+    } catch (const Error& e) {
+      const auto took =
+          std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now().time_since_epoch() - Clock::duration(cut.at.load()));
+      require(took <= longest, "it took " + std::to_string(took.count()) + " ms: " + e.what());
+      return unfolded(e.what());
+    }
+  }
+}
+
+}  // namespace
+
+TEST_F(HostsCollectives, GoOverTheLinksBetweenTheHostsAndAreRight) {
+  Job job = start(not_soon, [&](int rank, const Mesh& mesh) {
+    for (const std::int64_t count : {std::int64_t{1}, std::int64_t{1000}, std::int64_t{1'000'001}}) {
+      require_sum(summed(mesh, rank, count));
+    }
+  });
+  job.expect_success();
+  for (int host = 0; host < world; ++host) EXPECT_GT(network().bytes_from(host), 4'000'000U) << host;
+  EXPECT_LT(network().bytes_from(coordinator_host), 1'000'000U);
+}
+
+TEST_F(HostsCollectives, EndOnEveryHostWithTheNameOfOneThatWasCutOffInTheMiddle) {
+  const Witness<Cut> cut;
+  Job job = start(soon, [&](int rank, const Mesh& mesh) {
+    const std::string what = failure_of(mesh, rank, *cut, soon + slack);
+    // Who is cut off misses the coordinator first.
+    require_in(what, rank == 2 ? "the coordinator at " + Network::address(coordinator_host) : "rank 2 (host2, pid ");
+    require_in(what, "nothing was heard of it for");
+    (void)thrown_by<Error>([&] { barrier(mesh, {.timeout = 30s}); }, slack);
+    require(item<float>(sum(ones({10}))) == 10, "what needs no other process works on");
+  });
+  await_traffic(2, 4 * large);
+  cut->is_now();
+  network().cut(2);
+  job.expect_success();
+}
+
+TEST_F(HostsCollectives, CompleteWhenALinkThatWasCutInTheMiddleIsBackInTime) {
+  constexpr int times = 6;
+  const Witness<Board> board;
+  Job job = start(not_soon, [&](int rank, const Mesh& mesh) {
+    for (int i = 0; i < times; ++i) {
+      require_sum(summed(mesh, rank, large));
+      board->count.fetch_add(1);
+    }
+  });
+  await_traffic(2, 4 * large);
+  network().cut(2);
+  EXPECT_LT(board->count.load(), world * (times - 1)) << "it was cut too late to be in the middle";
+  ::poll(nullptr, 0, 400);  // so long is it away
+  network().heal(2);
+  job.expect_success();
+}
+
+TEST_F(HostsCollectives, EndOnEveryHostWhenTheCoordinatorsIsCutOff) {
+  const Witness<Cut> cut;
+  Job job = start(soon, [&](int rank, const Mesh& mesh) {
+    const std::string what = failure_of(mesh, rank, *cut, soon + slack);
+    require_in(what, "the coordinator at " + Network::address(coordinator_host));
+  });
+  await_traffic(2, 4 * large);
+  cut->is_now();
+  network().cut(coordinator_host);
+  job.expect_success();
+}
+
+}  // namespace tutti
