@@ -182,9 +182,8 @@ TEST_P(Collectives, NeedTheOtherProcessesOnlyAlongTheirDimension) {
   const Mesh mesh = create_distributed_mesh({{"x", 2}, {"y", 2}}, here, {.rank = 1, .world = 2});
   const std::vector<Tensor> two{ones({3}), ones({3})};
   for (const Tensor& each : all_reduce(two, mesh, "y", Reduction::sum)) expect_same(each, full({3}, 2, DType::f32), "along y");
-  EXPECT_EQ(
-      refusal<InvalidState>([&] { all_reduce(two, mesh, "x", Reduction::sum); }),
-      "all_reduce along 'x' needs 2 processes, the clients 0, 1; this one, client 1, is alone: it has not joined the others");
+  EXPECT_THAT(refusal<InvalidState>([&] { all_reduce(two, mesh, "x", Reduction::sum); }),
+              HasSubstr("needs 2 processes and this one is alone: start it with `tutti launch -n 2 -- program`"));
 }
 
 TEST_P(Collectives, CarryAFailureToEveryDeviceThatNeedsIt) {

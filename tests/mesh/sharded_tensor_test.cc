@@ -125,14 +125,11 @@ TEST_P(Sharded, HasAPartOnlyWhereOtherProcessesHaveTheRest) {
   const ShardedTensor x = arange(0, 6, Layout::batch_sharded(mesh, "x", 1));
   ASSERT_EQ(x.shards().size(), 1U);
   expect_same(x.shards()[0], arange(3, 6), "the second half");
-  EXPECT_EQ(
-      refusal<InvalidState>([&] { to_tensor(x); }),
-      "to_tensor needs 2 processes, all clients of the mesh; this one, client 1, is alone and has a part of the tensor only");
+  EXPECT_THAT(refusal<InvalidState>([&] { to_tensor(x); }), testing::HasSubstr("needs 2 processes and this one is alone"));
   const ShardedTensor whole = relayout(arange(0, 6, Layout::replicated(mesh, 1)), Layout::batch_sharded(mesh, "x", 1));
   expect_same(whole.shards()[0], arange(3, 6), "a slice needs nobody else");
-  EXPECT_EQ(
-      refusal<InvalidState>([&] { relayout(x, Layout::replicated(mesh, 1)); }),
-      "all_gather along 'x' needs 2 processes, the clients 0, 1; this one, client 1, is alone: it has not joined the others");
+  EXPECT_THAT(refusal<InvalidState>([&] { relayout(x, Layout::replicated(mesh, 1)); }),
+              testing::HasSubstr("needs 2 processes and this one is alone"));
   EXPECT_THROW(zeros({2}, Layout::replicated(mesh.sub_mesh({{"x", 0}}), 1)), InvalidArgument);
 }
 
