@@ -59,15 +59,15 @@ SharedMeeting::SharedMeeting(SharedSegment segment, int members, int index)
 
 void SharedMeeting::say(std::uint32_t attempt) const noexcept {
   Slot& mine = slot(index_, attempt);
+  // Whoever sees one of the stores that follow sees this one too.
   mine.attempt.store(0, std::memory_order_relaxed);
-  std::atomic_thread_fence(std::memory_order_release);
-  mine.hash.store(hash_, std::memory_order_relaxed);
-  mine.drains.store(drains_ ? 1 : 0, std::memory_order_relaxed);
-  mine.length.store(what_.size(), std::memory_order_relaxed);
+  mine.hash.store(hash_, std::memory_order_release);
+  mine.drains.store(drains_ ? 1 : 0, std::memory_order_release);
+  mine.length.store(what_.size(), std::memory_order_release);
   for (std::size_t at = 0; at < what_.size(); at += sizeof(std::uint64_t)) {
     std::uint64_t part = 0;
     std::memcpy(&part, what_.data() + at, std::min(sizeof part, what_.size() - at));
-    mine.text[at / sizeof part].store(part, std::memory_order_relaxed);
+    mine.text[at / sizeof part].store(part, std::memory_order_release);
   }
   mine.attempt.store(std::uint64_t{attempt} + 1, std::memory_order_release);
 }
@@ -82,12 +82,11 @@ bool SharedMeeting::all_agree(std::uint32_t attempt) const noexcept {
 std::vector<MeetingSide> SharedMeeting::sides(std::uint32_t attempt) const {
   const auto text_of = [&](int member) {
     const Slot& said = slot(member, attempt);
-    std::string words(said.length.load(std::memory_order_relaxed) % (longest_text + 1), '\0');
+    std::string words(said.length.load(std::memory_order_acquire) % (longest_text + 1), '\0');
     for (std::size_t at = 0; at < words.size(); at += sizeof(std::uint64_t)) {
-      const std::uint64_t part = said.text[at / sizeof part].load(std::memory_order_relaxed);
+      const std::uint64_t part = said.text[at / sizeof part].load(std::memory_order_acquire);
       std::memcpy(words.data() + at, &part, std::min(sizeof part, words.size() - at));
     }
-    std::atomic_thread_fence(std::memory_order_acquire);
     // It has gone on meanwhile and says something else there.
     return said.attempt.load(std::memory_order_relaxed) == std::uint64_t{attempt} + 1 ? words : std::string("(gone on since)");
   };
