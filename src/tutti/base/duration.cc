@@ -23,8 +23,11 @@ std::optional<std::chrono::milliseconds> parse_duration(std::string_view text) {
   static constexpr std::size_t most_digits = 12;
   std::int64_t thousandths = 0;  // of the unit
   std::size_t whole = 0;
-  while (whole < text.size() && is_digit(text[whole])) thousandths = thousandths * 10 + (text[whole++] - '0') * 1'000;
-  if (whole == 0 || whole > most_digits) return std::nullopt;
+  while (whole < text.size() && is_digit(text[whole])) {
+    if (whole == most_digits) return std::nullopt;
+    thousandths = thousandths * 10 + (text[whole++] - '0') * 1'000;
+  }
+  if (whole == 0) return std::nullopt;
   text.remove_prefix(whole);
   if (text.starts_with('.')) {
     std::int64_t weight = 100;
