@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <exception>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -27,6 +28,8 @@ using std::chrono::milliseconds;
 constexpr milliseconds for_ever{std::chrono::hours(24 * 365)};
 // How long to look for the word of a member whose connection ended: its sockets may close a moment before it says why.
 constexpr milliseconds for_a_word{300};
+
+constexpr std::uint64_t never_sent = std::numeric_limits<std::uint64_t>::max();
 
 milliseconds time_left(Deadline deadline) {
   if (!deadline) return for_ever;
@@ -213,8 +216,9 @@ std::string GlooChannel::who_is_gone() const {
   for (int member = 0; member < size_; ++member) {
     if (member == index_) continue;
     try {
-      // gloo tells it of a connection only when that is used. Nothing will come: the channel is about to be closed.
-      gloo_->receiver->recv(member, gloo_->slot, static_cast<std::size_t>(member) * room_, 1);
+      // gloo tells it of a connection only when that is used. Nothing ever comes in this slot: in the next round's, those who
+      // are ahead send already, and a message longer than what is expected ends the process.
+      gloo_->receiver->recv(member, never_sent, static_cast<std::size_t>(member) * room_, 1);
     } catch (const std::exception&) {
       gone.push_back(member);
     }
