@@ -173,7 +173,7 @@ void Meetings::release(Open& meeting) {
   end(meeting);
 }
 
-void Meetings::fail(Open& meeting, MeetingReport report) {
+void Meetings::fail(Open& meeting, const MeetingReport& report) {
   std::string body;
   wire::FieldWriter writer(body);
   append_report(writer, report);

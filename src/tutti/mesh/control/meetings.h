@@ -86,7 +86,7 @@ class Meetings {
   void end(Open& meeting);
   void leave(Open& meeting, int rank, Time now);
   void release(Open& meeting);
-  void fail(Open& meeting, MeetingReport report);
+  void fail(Open& meeting, const MeetingReport& report);
   void fail_mismatch(Open& meeting, int rank, std::uint64_t ticket, const Call& call, Time now);
   void tell_disagreement(Open& meeting, int rank, std::uint64_t ticket);
   void send_failed(int rank, std::uint64_t ticket, const MeetingReport& report);
