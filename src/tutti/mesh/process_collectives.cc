@@ -26,7 +26,7 @@ Shape with_front(std::int64_t size, const Shape& shape) {
 
 Shape without_front(const Inference& in) {
   const Shape& shape = in.shape(0);
-  if (shape.size() == 0 || shape[0] != in.attributes<GroupAttributes>().size)
+  if (shape.empty() || shape[0] != in.attributes<GroupAttributes>().size)
     in.reject_shapes("the first axis must have a place for each process of the group");
   Shape out;
   for (std::size_t i = 1; i < shape.size(); ++i) out.push_back(shape[i]);

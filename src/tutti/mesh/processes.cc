@@ -162,7 +162,7 @@ class Job {
 
 }  // namespace
 
-ProcessGroup::ProcessGroup(Member& member, std::string name, const std::vector<int>& ranks)
+ProcessGroup::ProcessGroup(Member& member, const std::string& name, const std::vector<int>& ranks)
     : member_(member),
       store_(member, Site()),
       barriers_(member, name, ranks),

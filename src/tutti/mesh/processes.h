@@ -16,7 +16,7 @@ namespace tutti::detail {
 // Processes of a mesh, or of a line of it. Lives for ever.
 class ProcessGroup {
  public:
-  ProcessGroup(Member& member, std::string name, const std::vector<int>& ranks);
+  ProcessGroup(Member& member, const std::string& name, const std::vector<int>& ranks);
 
   [[nodiscard]] const std::vector<int>& ranks() const noexcept { return barriers_.ranks(); }
   [[nodiscard]] int index() const noexcept { return barriers_.index(); }
