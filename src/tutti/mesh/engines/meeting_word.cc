@@ -10,7 +10,7 @@ Wide wide(MeetingWord word) noexcept { return static_cast<Wide>(word.high) << 64
 MeetingWord narrow(Wide wide) noexcept { return {static_cast<std::uint64_t>(wide), static_cast<std::uint64_t>(wide >> 64U)}; }
 
 // Not the thread sanitizer's: it would take a lock of this process instead, and the others would not see it.
-[[gnu::no_sanitize("thread")]] Wide swap_if(Wide* at, Wide expected, Wide desired) noexcept {
+__attribute__((no_sanitize("thread"))) Wide swap_if(Wide* at, Wide expected, Wide desired) noexcept {
   return __sync_val_compare_and_swap(at, expected, desired);
 }
 
