@@ -97,7 +97,7 @@ void Meetings::look_for_deadlock(Time now) {
     reports.push_back(report(*meeting, MeetingReport::Cause::deadlock, now));
     reports.back().detail = words;
   }
-  for (std::size_t i = 0; i < stuck.size(); ++i) fail(*stuck[i], std::move(reports[i]));
+  for (std::size_t i = 0; i < stuck.size(); ++i) fail(*stuck[i], reports[i]);
   look_soon(now);
 }
 
