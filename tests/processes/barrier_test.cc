@@ -122,6 +122,48 @@ TEST_P(BarrierOf, NamesTheOneThatDiesAtOnce) {
   for (int rank = 0; rank < world; ++rank) EXPECT_EQ(job.status(rank), rank == victim ? -SIGKILL : 0) << rank;
 }
 
+TEST_P(BarrierOf, NamesTheOneThatEndedWithoutComingAlsoWithoutADeadline) {
+  const int world = GetParam();
+  for (const bool has_gone_first : {true, false}) {
+    const Witness<Board> board;
+    Job job(world, [&](int rank) {
+      const Mesh mesh = mesh_of_all();
+      barrier(mesh);
+      if (rank == 0) {
+        if (!has_gone_first) await_at_least(board->count, world - 1);
+        return;
+      }
+      if (has_gone_first) await_at_least(board->stage, 1);
+      board->count.fetch_add(1);
+      const std::string what = thrown_by<MemberLost>([&] { barrier(mesh, {.name = "last"}); }, 20s);
+      require_in(what, "rank 0 ");
+      require_in(what, "left");
+      for (int other = 1; other < world; ++other) require_not_in(what, "rank " + std::to_string(other) + " ");
+    });
+    EXPECT_EQ(job.status(0), 0);
+    board->stage = 1;
+    job.expect_success();
+  }
+}
+
+TEST_P(BarrierOf, TellsEveryoneWhyTheJobWasAborted) {
+  const int world = GetParam();
+  const Witness<Board> board;
+  Job job(world, [&](int rank) {
+    const Mesh mesh = mesh_of_all();
+    barrier(mesh);
+    if (rank == 0) {
+      await_at_least(board->count, world - 1);
+      abort_job("the disk is full");
+      return;
+    }
+    board->count.fetch_add(1);
+    for (int i = 0; i < 2; ++i)  // what is pending, and what comes later
+      require_in(thrown_by<JobAborted>([&] { barrier(mesh); }, 20s), "the disk is full");
+  });
+  job.expect_success();
+}
+
 TEST_P(BarrierOf, NamesWhoWasNeverStarted) {
   const int world = GetParam();
   Job job(world,

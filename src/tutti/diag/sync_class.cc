@@ -43,9 +43,9 @@ SyncVerdict unknown(const SyncTotals& site) {
   add(site.in_a_row, "followed a read that could have brought the value along");
   for (const Intent intent : {Intent::print, Intent::log, Intent::store, Intent::branch, Intent::measure})
     add(stated(site, intent), text("said \"", to_string(intent), "\"").c_str());
-  const std::string missing = is_explicit(site.reason)
-                                  ? "what the program needed the end of this work for: SyncOptions::intent would say"
-                                  : "what the value was used for: an Intent given at the call would say";
+  std::string missing = "what the value was used for: an Intent given at the call would say";
+  if (is_explicit(site.reason)) missing = "what the program needed the end of this work for: SyncOptions::intent would say";
+  if (site.reason == SyncReason::barrier) missing = "what the program needed all processes to have done";
   return {SyncClass::unknown, text("not known: ", missing, seen.empty() ? "" : "; ", seen), ""};
 }
 

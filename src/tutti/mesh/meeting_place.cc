@@ -94,7 +94,7 @@ void MeetingPlace::share(Site site) {
       if (!environment_bool("TUTTI_SHARED_MEMORY").value_or(true)) throw InvalidState("TUTTI_SHARED_MEMORY says so", site);
       made = SharedMeeting::open(store, key + "segment", static_cast<int>(ranks_.size()), index_, limit);
     } catch (const Error& e) {
-      log(LogLevel::debug, text("tutti: ", group_, " meets at the coordinator: ", e.message()));
+      log(LogLevel::debug, text(group_, " meets at the coordinator: ", e.message()));
     }
     store.put(text(key, "open/", member_.who().rank), made != nullptr ? "yes" : "no");
     member_.arrive({.group = group_ + " (sharing)", .ranks = ranks_, .what = "sharing memory", .deadline = limit, .site = site})
@@ -103,7 +103,7 @@ void MeetingPlace::share(Site site) {
     for (const int rank : ranks_) is_open = store.get(text(key, "open/", rank), limit) == "yes" && is_open;
   } catch (const Error& e) {
     // Whoever is gone is named at the next meeting, which is the coordinator's.
-    log(LogLevel::debug, text("tutti: ", group_, " meets at the coordinator: ", e.message()));
+    log(LogLevel::debug, text(group_, " meets at the coordinator: ", e.message()));
     is_open = false;
   }
   if (!is_open) return;
@@ -127,8 +127,8 @@ void MeetingPlace::meet_in_memory(const Meeting& meeting, const Drain& drain) {
       return begin + log_every;
     }
     const auto waited = std::chrono::duration_cast<std::chrono::seconds>(Clock::now() - begin).count();
-    log(LogLevel::warning, text("tutti: ", meeting.what, " of ", group_, ": still waiting for rank ",
-                                listed(ranks_in(~came, ranks_)), " after ", waited, " s"));
+    log(LogLevel::warning, text(meeting.what, " of ", group_, ": still waiting for rank ", listed(ranks_in(~came, ranks_)),
+                                " after ", waited, " s"));
     return Clock::now() + log_every;
   };
   const MeetingOutcome outcome = owned_->wait(meeting.deadline, {.at = begin + worth_telling, .call = on_delay});
@@ -174,7 +174,7 @@ void MeetingPlace::break_circle(const MeetingReport& report) {
   if (report.group != group_) return;
   {
     const std::lock_guard lock(guard_);
-    cause_ = MeetingReport::Cause::deadlock;
+    cause_ = report.cause;
     why_ = report.detail;
   }
   if (SharedMeeting* const shared = shared_.load()) shared->end_for_all();

@@ -216,7 +216,8 @@ bool Assembly::explain(int rank, wire::FieldReader& in, Time now) {
   }
   outbox_.send(roster_.seat(rank).session, message(Answer::explained, [&](wire::FieldWriter& out) {
                  out.u64(ticket);
-                 append_report(out, known->report);
+                 // Who asks may have seen the meeting end before it heard why.
+                 append_report(out, aborted_ ? *aborted_ : known->report);
                }));
   return true;
 }

@@ -19,6 +19,7 @@ std::string Meetings::waits_at(int rank, Call call, Time now) {
   ++meeting->ready;
   at_[static_cast<std::size_t>(rank)].push_back(meeting);
   changed(*meeting, now);
+  if (cannot_fill(*meeting)) fail(*meeting, report(*meeting, MeetingReport::Cause::member_lost, now));
   return {};
 }
 

@@ -105,13 +105,17 @@ std::string Meetings::arrive(int rank, std::uint64_t ticket, Call call, bool dra
   ++roster_.seat(rank).open_requests;
   if (deadline && (!meeting->deadline || *deadline < *meeting->deadline)) set_deadline(*meeting, deadline);
   changed(*meeting, now);
-  if (roster_.any_gone_for_good() &&
-      std::any_of(meeting->ranks.begin(), meeting->ranks.end(), [this](int r) { return roster_.seat(r).gone_for_good(); })) {
+  if (cannot_fill(*meeting)) {
     fail(*meeting, report(*meeting, Cause::member_lost, now));
   } else if (meeting->ready == meeting->ranks.size()) {
     release(*meeting);
   }
   return {};
+}
+
+bool Meetings::cannot_fill(const Open& meeting) const {
+  return roster_.any_gone_for_good() &&
+         std::any_of(meeting.ranks.begin(), meeting.ranks.end(), [this](int r) { return roster_.seat(r).gone_for_good(); });
 }
 
 Meetings::Match Meetings::find(int rank, std::uint64_t ticket) {
@@ -247,7 +251,7 @@ void Meetings::member_gone(int rank, Time now) {
   if (!roster_.seat(rank).gone_for_good()) return;
   std::vector<Open*> without_it;
   for (const auto& [id, meeting] : meetings_) {
-    if (!meeting->elsewhere && meeting->place(rank) != nullptr) without_it.push_back(meeting.get());
+    if (meeting->place(rank) != nullptr) without_it.push_back(meeting.get());
   }
   for (Open* meeting : without_it) {
     if (!meeting->disagreement) {

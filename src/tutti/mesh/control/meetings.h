@@ -86,6 +86,8 @@ class Meetings {
   void end(Open& meeting);
   void leave(Open& meeting, int rank, Time now);
   void release(Open& meeting);
+  // One of its members is dead, or has left and does not come back.
+  [[nodiscard]] bool cannot_fill(const Open& meeting) const;
   void fail(Open& meeting, const MeetingReport& report);
   void fail_mismatch(Open& meeting, int rank, std::uint64_t ticket, const Call& call, Time now);
   void tell_disagreement(Open& meeting, int rank, std::uint64_t ticket);

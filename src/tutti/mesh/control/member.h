@@ -78,8 +78,8 @@ class Member {
   // came before it was set is told then. The call must not be the one that lets go of the member.
   virtual void on_loss(std::function<void(int rank, const std::string& why)> call) = 0;
 
-  // Called from the member's thread: what waits_at() told of cannot end, because those it waits for wait in a circle. The
-  // report's group and what say which. Set before it is needed.
+  // Called from the member's thread: what waits_at() told of cannot end, because those it waits for wait in a circle or one of
+  // them has gone. The report's group and what say which, its cause why. Set before it is needed.
   virtual void on_deadlock(std::function<void(const MeetingReport& report)> call) = 0;
 
   // Others meet faster (in shared memory) and come here only when a meeting failed: the coordinator makes one report of it, from

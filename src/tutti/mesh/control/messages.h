@@ -43,7 +43,7 @@ enum class Answer : std::uint8_t {
   explained,  // ticket, report
   lost,       // rank, why
   aborted,    // report
-  stuck,      // report: what waits_at told of is a deadlock
+  stuck,      // report: what waits_at told of cannot end
   dropped,    // why; no longer a member
   withdrawn,  // ticket: nothing had come of it yet
 };

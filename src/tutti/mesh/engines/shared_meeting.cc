@@ -283,10 +283,7 @@ void SharedMeeting::end_for_all() noexcept {
 
 void SharedMeeting::fail() noexcept {
   failed_.store(true);
-  MeetingWord word = shared_->word.load();
-  while (word.state() == MeetingState::open && !word.is_empty()) {
-    if (put(word, word.ended(MeetingState::failed))) return;
-  }
+  end_for_all();
 }
 
 }  // namespace tutti

@@ -70,7 +70,8 @@ class SharedMeeting {
 
   // From any thread: ends what this process is at, for all.
   void end_for_all() noexcept;
-  // From any thread: ends what is in progress, for all, and lets every later wait of this process end at once.
+  // From any thread: the same, and every later wait of this process ends at once. Others who are at a meeting without this one
+  // are not disturbed: they hear for themselves of whoever is gone.
   void fail() noexcept;
 
  private:
