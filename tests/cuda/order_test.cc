@@ -364,6 +364,18 @@ TEST_F(GpuOrder, ASyncThatTakesTooLongSaysWhatIsPending) {
   EXPECT_EQ(item<std::int64_t>(slow), 9) << "all goes on";
 }
 
+TEST_F(GpuOrder, AnyThreadMayWaitForWorkBehindTheDefaultStream) {
+  warm_up();
+  void* const default_queue = reinterpret_cast<void*>(1);  // cudaStreamLegacy
+  const Tensor slow = slow_fill({1}, 9, 500ms);
+  const Tensor back = from_dlpack(to_dlpack(slow, default_queue), default_queue) + 1;
+  // The second thread finds that the first has asked for everything, and has made no call to CUDA itself.
+  for (int i = 0; i < 2; ++i) {
+    std::thread([] { EXPECT_THROW(sync_devices({.timeout = 20ms}), DeadlineExceeded); }).join();
+  }
+  EXPECT_EQ(item<std::int64_t>(back), 10);
+}
+
 TEST_F(GpuOrder, AKernelOfOnesOwnFindsTheQueueItRunsOn) {
   ::alarm(30);  // a kernel that waited for a lock its caller holds would never come back
   Stream stream("GPU:0");

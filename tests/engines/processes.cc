@@ -96,8 +96,7 @@ Processes::~Processes() {
 
 void Processes::signal(int index, int signal) const { ::kill(pid(index), signal); }
 
-int Processes::status(int index, std::chrono::milliseconds longest) {
-  pid_t& child = pids_.at(static_cast<std::size_t>(index));
+int status_of(pid_t& child, std::chrono::milliseconds longest) {
   const int descriptor = static_cast<int>(::syscall(SYS_pidfd_open, child, 0));
   if (descriptor >= 0) {
     pollfd ended{descriptor, POLLIN, 0};
@@ -109,6 +108,10 @@ int Processes::status(int index, std::chrono::milliseconds longest) {
   ::waitpid(child, &status, 0);
   child = 0;
   return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}
+
+int Processes::status(int index, std::chrono::milliseconds longest) {
+  return status_of(pids_.at(static_cast<std::size_t>(index)), longest);
 }
 
 void Processes::expect_success() {

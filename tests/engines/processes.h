@@ -56,6 +56,9 @@ inline void require(bool holds, const std::string& what) {
   if (!holds) throw std::runtime_error(what);
 }
 
+// Until a child has ended: its exit status, -signal, or 1000 when it did not end in time. Reaped, the pid becomes 0.
+int status_of(pid_t& child, std::chrono::milliseconds longest);
+
 class Processes {
  public:
   // The body's exceptions end the child with its message on stderr and status 1.

@@ -2,10 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -84,18 +82,7 @@ Job::~Job() {
 void Job::signal(int rank, int signal) const { ::kill(ranks_.at(static_cast<std::size_t>(rank)), signal); }
 
 int Job::status(int rank, std::chrono::milliseconds longest) {
-  pid_t& child = ranks_.at(static_cast<std::size_t>(rank));
-  const int descriptor = static_cast<int>(::syscall(SYS_pidfd_open, child, 0));
-  if (descriptor >= 0) {
-    pollfd ended{descriptor, POLLIN, 0};
-    const int found = ::poll(&ended, 1, static_cast<int>(longest.count()));
-    ::close(descriptor);
-    if (found == 0) return 1000;
-  }
-  int status = 0;
-  ::waitpid(child, &status, 0);
-  child = 0;
-  return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+  return testing_engines::status_of(ranks_.at(static_cast<std::size_t>(rank)), longest);
 }
 
 void Job::expect_success() {

@@ -21,7 +21,6 @@ void barrier(const Mesh& mesh, const BarrierOptions& options, Site site) {
     sync_streams(streams, SyncReason::barrier, {.timeout = options.timeout}, site);
     return raise_failures(streams);
   }
-  detail::ProcessGroup& group = detail::process_group(mesh.clients(site), site);
   // Collectives between processes run on the host, whatever the mesh's devices are.
   for (DeviceStream* stream : runtime(site).cpu().streams()) {
     if (stream->options().may_block) streams.push_back(stream);
@@ -30,8 +29,11 @@ void barrier(const Mesh& mesh, const BarrierOptions& options, Site site) {
   points.reserve(streams.size());
   for (const DeviceStream* stream : streams) points.push_back(stream->last());
   {
+    // The first one of the job also joins it.
     BlockingRegion region(SyncReason::barrier, site);
-    group.barriers().meet(what, deadline, site, [&] { return region.await(points, deadline) == WaitResult::done; });
+    detail::process_group(mesh.clients(site), site).barriers().meet(what, deadline, site, [&] {
+      return region.await(points, deadline) == WaitResult::done;
+    });
   }
   raise_failures(streams);
 }

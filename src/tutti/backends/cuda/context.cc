@@ -42,11 +42,16 @@ Context::Context(int ordinal) {
   if (api.cuDeviceGetPCIBusId(id.data(), static_cast<int>(id.size()), device_) == CUDA_SUCCESS) bus_id_ = id.data();
 }
 
+CUresult Context::set_current() noexcept {
+  const CUresult result = driver().cuCtxSetCurrent(context_);
+  if (result == CUDA_SUCCESS) current_ = this;
+  return result;
+}
+
 void Context::enter_slowly(Site site) {
   if (!is_made()) make(site);
-  if (const CUresult result = driver().cuCtxSetCurrent(context_); result != CUDA_SUCCESS)
+  if (const CUresult result = set_current(); result != CUDA_SUCCESS)
     throw DeviceLost(text("the context of GPU ", properties_.ordinal, " cannot be used: ", driver().describe(result)), site);
-  current_ = this;
 }
 
 void Context::make(Site site) {

@@ -30,13 +30,11 @@ class Context {
   // Makes it current to the calling thread; creates it first if need be, which the door accounts for. Throws DeviceLost when
   // the driver refuses.
   void enter(Site site) {
-    if (current_ == this && is_made_.load(std::memory_order_acquire)) {
-      CUcontext now = nullptr;
-      if (driver().cuCtxGetCurrent(&now) == CUDA_SUCCESS && now == context_) [[likely]]
-        return;
-    }
-    enter_slowly(site);
+    if (!is_current()) [[unlikely]]
+      enter_slowly(site);
   }
+  // The same for one that is made, and what the driver says of it.
+  CUresult reenter() noexcept { return is_current() ? CUDA_SUCCESS : set_current(); }
   [[nodiscard]] bool is_made() const noexcept { return is_made_.load(std::memory_order_acquire); }
   [[nodiscard]] const Properties& properties() const noexcept { return properties_; }
   [[nodiscard]] const std::string& bus_id() const noexcept { return bus_id_; }
@@ -56,6 +54,11 @@ class Context {
 
  private:
   explicit Context(int ordinal);
+  [[nodiscard]] bool is_current() const noexcept {
+    CUcontext now = nullptr;
+    return current_ == this && is_made() && driver().cuCtxGetCurrent(&now) == CUDA_SUCCESS && now == context_;
+  }
+  CUresult set_current() noexcept;
   void enter_slowly(Site site);
   void make(Site site);
   [[nodiscard]] FailureRef describe_loss(CUresult result, const std::vector<CudaStream*>& streams) const;

@@ -342,7 +342,10 @@ void CudaStream::look_for_watched() noexcept {
 
 void CudaStream::check_health() noexcept {
   if (!is_open_.load(std::memory_order_acquire)) return;
-  context_.lose_if_fatal(driver().cuStreamQuery(stream_));
+  // Any thread may ask, and an adopted stream may be the default one, which is that of the current context.
+  CUresult result = context_.reenter();
+  if (result == CUDA_SUCCESS) result = driver().cuStreamQuery(stream_);
+  context_.lose_if_fatal(result);
 }
 
 bool CudaStream::block_until(std::uint64_t value, Deadline deadline) {
