@@ -13,6 +13,7 @@ TARGETS = {1 << 10: 1.2, 1 << 20: 1.0, 1 << 26: 1.0}
 LAYOUTS = ["contiguous", "transposed", "broadcast"]
 SHORT = {"float32": "f32", "bfloat16": "bf16", "float16": "f16", "int32": "i32", "int64": "i64", "bool": "bool"}
 LEAST_SHARE = 0.85  # of the rate of a copy
+LEAST_US = 10  # a copy of fewer bytes takes about as long as a launch: memory does not bound such a cell
 
 
 def number(value):
@@ -65,7 +66,9 @@ def low_cells(cells):
 
 def shares(cells, copy_rate):
     """Of the rate of a copy, for what only moves memory, at the largest size."""
-    found = [(cell["bytes"] / cell["ours_us"] / 1e6 / copy_rate, cell) for cell in cells if cell["is_pass"] and cell["size"] == 1 << 26]
+    bytes_per_us = copy_rate * 1e6
+    large = [cell for cell in cells if cell["is_pass"] and cell["size"] == 1 << 26 and cell["bytes"] / bytes_per_us >= LEAST_US]
+    found = [(cell["bytes"] / cell["ours_us"] / bytes_per_us, cell) for cell in large]
     if not found:
         return []
     found.sort(key=lambda each: each[0])
@@ -73,7 +76,8 @@ def shares(cells, copy_rate):
     low = [(share, cell) for share, cell in found if share < LEAST_SHARE]
     lines = ["", "### Memory-bound ops at 64 Mi", ""]
     lines += [f"Bytes that have to move per second, as a share of a copy's ({copy_rate:.2f} TB/s): median "
-              f"{statistics.median(all_shares):.2f} of {len(found)} cells; {len(low)} under {LEAST_SHARE}."]
+              f"{statistics.median(all_shares):.2f} of {len(found)} cells; {len(low)} under {LEAST_SHARE}. Cells with less to move than a "
+              f"copy does in {LEAST_US} us (a broadcast operand, worked on once) are left out."]
     if low:
         lines += ["", *heading(["cell", "share", "TB/s", "time", "theirs"])]
         lines += [
