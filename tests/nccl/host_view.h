@@ -20,7 +20,10 @@ class GpuMemory {
   GpuMemory& operator=(const GpuMemory&) = delete;
 
   void* at() const noexcept { return at_; }
-  void take(const void* host, std::size_t bytes) { check(cudaMemcpy(at_, host, bytes, cudaMemcpyHostToDevice)); }
+  void take(const void* host, std::size_t bytes) {
+    check(cudaMemcpy(at_, host, bytes, cudaMemcpyHostToDevice));
+    check(cudaStreamSynchronize(nullptr));  // a small copy returns before it has arrived
+  }
   void give(void* host, std::size_t bytes) { check(cudaMemcpy(host, at_, bytes, cudaMemcpyDeviceToHost)); }
 
  private:

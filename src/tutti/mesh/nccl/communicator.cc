@@ -173,7 +173,8 @@ void Communicator::abort() noexcept {
 
 void Communicator::close(Deadline deadline) noexcept {
   if (communicator_ == nullptr) return;
-  if (is_failed_.load() || cudaSetDevice(ordinal_) != cudaSuccess) return abort();
+  if (is_failed_.load()) return abort();
+  if (cudaSetDevice(ordinal_) != cudaSuccess) return;  // the process ends, and CUDA has left before
   ncclResult_t now = library().ncclCommFinalize(communicator_);
   while (now == ncclInProgress && (!deadline || Clock::now() < *deadline)) {
     std::this_thread::sleep_for(100us);
