@@ -138,8 +138,8 @@ TEST(MeshOfGpus, PrintsBothSidesWhereShapesDifferAndGoesOn) {
     const DeviceScope on("GPU:0");
     const Tensor got = all_reduce({ones({rank == 0 ? 3 : 4})}, mesh, "x", Reduction::sum)[0];
     const std::string what = thrown_by<Error>([&] { (void)numbers(got); }, 20s);
-    require_in(what, "AllReduce sum of float32 (3) on GPU:0, GPU:0");
-    require_in(what, "AllReduce sum of float32 (4) on GPU:0, GPU:0");
+    require_in(what, "AllReduce sum of float32 (3)");  // the report is folded behind it
+    require_in(what, "AllReduce sum of float32 (4)");
     require_same(all_reduce({ones({5})}, mesh, "x", Reduction::sum)[0], full({5}, 2.F, DType::f32), "it can be tried again");
     barrier(mesh, {.timeout = 30s});
   });
