@@ -11,7 +11,7 @@ if(TARGET tutti_command)
 endif()
 # What runs behind the interfaces is not for users to include.
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/src/tutti/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tutti
-        FILES_MATCHING PATTERN "*.h" PATTERN "kernels" EXCLUDE PATTERN "backends" EXCLUDE
+        FILES_MATCHING PATTERN "*.h" PATTERN "kernels" EXCLUDE PATTERN "backends" EXCLUDE PATTERN "mesh/nccl" EXCLUDE
         PATTERN "exec/scalar_*.h" EXCLUDE PATTERN "ops/scalar_call.h" EXCLUDE)
 install(EXPORT tuttiTargets NAMESPACE tutti:: DESTINATION ${tutti_cmake_folder})
 configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/tuttiConfig.cmake.in ${PROJECT_BINARY_DIR}/tuttiConfig.cmake

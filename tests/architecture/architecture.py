@@ -15,12 +15,14 @@ CUDA_FOLDERS = (
     "src/tutti/kernels/cuda/",
     "src/tutti/mesh/nccl/",
     "tests/cuda/",  # kernels that misbehave on purpose, and CUPTI
+    "tests/nccl/",  # memory of the GPU without a runtime around it
     "benchmarks/gpu/",  # bare CUDA to compare with
 )
 
 # The host blocks only behind the door of hal; short mutexes are exempt everywhere. What meets other processes blocks as a backend
 # does: whoever calls it stands at the door, or is a thread of the mesh.
-BLOCKING_FOLDERS = ("src/tutti/hal/", "src/tutti/backends/", "src/tutti/mesh/control/", "src/tutti/mesh/engines/")
+BLOCKING_FOLDERS = ("src/tutti/hal/", "src/tutti/backends/", "src/tutti/mesh/control/", "src/tutti/mesh/engines/",
+                    "src/tutti/mesh/nccl/")
 BLOCKING = {
     "condition_variable": r"\bcondition_variable",
     "future": r"\bstd::(shared_)?(future|promise|packaged_task|async)\b|#include <future>",
@@ -71,7 +73,7 @@ INCLUDED_AGAIN = {
 
 # Angle includes of public headers: the standard library's have neither a dot nor a slash.
 STANDARD_HEADER = re.compile(r"^[a-z0-9_]+$")
-PRIVATE_FOLDERS = ("src/tutti/kernels/", "src/tutti/backends/")
+PRIVATE_FOLDERS = ("src/tutti/kernels/", "src/tutti/backends/", "src/tutti/mesh/nccl/")
 
 
 def read_modules(root):

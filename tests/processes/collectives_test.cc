@@ -5,6 +5,7 @@
 
 #include <csignal>
 #include <cstring>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -179,6 +180,26 @@ TEST(ProcessCollectives, PrintBothSidesWhereShapesDiffer) {
     // The others go on.
     const std::vector<Tensor> again = all_reduce(local_parts(mesh, {5}, DType::f32), mesh, "x", Reduction::sum);
     require(numbers(again[0]).size() == 5, "it can be tried again");
+  });
+  job.expect_success();
+}
+
+TEST(ProcessCollectives, OfOneSimulatedGpuEachGoThroughTheHost) {
+  Job job(2, [&](int rank) {
+    std::mutex mutex;
+    std::string said;
+    set_log_level(LogLevel::debug);
+    set_log_sink([&](LogLevel, std::string_view line) {
+      const std::lock_guard lock(mutex);
+      said += line;
+    });
+    simulate_gpus(1);
+    const Mesh mesh = create_distributed_mesh({{"x", -1}}, {"GPU:0"});
+    const Tensor got = all_reduce({brought_by(rank, {1000}, DType::f32)}, mesh, "x", Reduction::sum)[0];
+    require_near(numbers(got), serial_sum(mesh, {1000}, DType::f32), 1e-5);
+    barrier(mesh, {.timeout = 30s});
+    set_log_sink({});
+    require_in(said, "world exchanges tensors of GPU:0, GPU:0 through the host: rank 0: its device is a sim one");
   });
   job.expect_success();
 }

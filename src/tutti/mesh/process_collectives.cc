@@ -1,9 +1,10 @@
 #include "tutti/mesh/process_collectives.h"
 
-#include <cstring>
-
 #include "tutti/base/text.h"
 #include "tutti/exec/executor.h"
+#include "tutti/exec/last_call.h"
+#include "tutti/exec/launch.h"
+#include "tutti/exec/transfer.h"
 #include "tutti/mesh/engines/fold.h"
 #include "tutti/place/runtime.h"
 
@@ -13,9 +14,11 @@ namespace {
 
 struct GroupAttributes {
   ProcessGroup* group;
+  DeviceLine* line;  // null: not of GPUs, or not one of each process
   std::int64_t size;
   std::int32_t root;
   Reduction reduction;
+  bool is_on_gpu;
 };
 
 Shape with_front(std::int64_t size, const Shape& shape) {
@@ -39,7 +42,7 @@ void one_axis_less(Inference& in) { in.output(in.dtype(0), without_front(in)); }
 
 std::size_t bytes_of(const Operand& operand) { return static_cast<std::size_t>(operand.count()) * size_of(operand.dtype); }
 
-// "AllReduce sum of f32 (2, 3)": all must say the same.
+// "AllReduce sum of f32 (2, 3) on GPU:0, GPU:0": all must say the same.
 std::string said(const KernelCall& call, const GroupAttributes& of) {
   std::string shape;
   const Operand& in = call.in(0);
@@ -47,10 +50,14 @@ std::string said(const KernelCall& call, const GroupAttributes& of) {
   std::string how;
   if (call.op->name == "AllReduce" || call.op->name == "ReduceScatter") how = text(" ", to_string(of.reduction));
   if (call.op->name == "Broadcast") how = text(" from ", of.group->ranks()[static_cast<std::size_t>(of.root)]);
-  return text(call.op->name, how, " of ", to_string(in.dtype), " (", shape, ")");
+  const std::string where = of.line == nullptr ? std::string() : text(" on ", of.line->devices());
+  return text(call.op->name, how, " of ", to_string(in.dtype), " (", shape, ")", where);
 }
 
-Exchange& settled(const KernelCall& call, const GroupAttributes& of) { return of.group->roll_call(said(call, of), call.site); }
+Exchange& settled(const KernelCall& call, const GroupAttributes& of) {
+  of.group->roll_call(said(call, of), call.site);
+  return of.line != nullptr ? of.line->exchange(of.is_on_gpu) : of.group->host_exchange();
+}
 
 const OpRow& row(const char* name, Infer infer, Kernel kernel) {
   return register_op({.name = name, .infer = infer, .may_block = true, .wants_dense = true}, {.cpu = kernel});
@@ -68,9 +75,7 @@ const OpRow& all_reduce_row() {
 const OpRow& broadcast_row() {
   static const OpRow& made = row("Broadcast", same_shape, [](const KernelCall& call, KernelContext&) {
     const auto of = call.attributes->as<GroupAttributes>();
-    Exchange& exchange = settled(call, of);
-    if (exchange.index() == of.root) std::memcpy(call.out().data, call.in(0).data, bytes_of(call.in(0)));
-    exchange.broadcast(call.out().data, bytes_of(call.in(0)), of.root, std::nullopt);
+    settled(call, of).broadcast(call.in(0).data, call.out().data, bytes_of(call.in(0)), of.root, std::nullopt);
   });
   return made;
 }
@@ -101,39 +106,64 @@ const OpRow& all_to_all_row() {
   return made;
 }
 
-Tensor call(const OpRow& op, ProcessGroup& group, const Tensor& x, Reduction reduction, int root, Site site) {
+// The op runs on the group's stream, whose thread may block; what it reads and writes lies on the GPU. As for a copy between
+// devices, the buffers know what comes before and after.
+Tensor call_on_gpu(const OpCall& call, Tensor x, DeviceStream& stream, Site site) {
+  LogicalDevice& gpu = runtime(site).of(x.impl().buffer()->device());
+  refuse_inside_kernel(call.op.name.c_str(), site);
+  note_call(call.op, site);
+  Inference inferred(call);
+  call.op.infer(inferred);
+  const OutputSpec& spec = inferred.output_at(0);
+  x = copy_to_device(x, gpu, call.op.name.c_str(), -1, site);  // dense
+  Tensor out =
+      make_dense(gpu.memory().allocate(checked_bytes(spec.dtype, spec.shape, site), stream.id(), site), spec.dtype, spec.shape);
+  Launch launch(call.op, call.attributes, runtime(site).cpu(), site);
+  launch.input(x.impl(), Access::read, nullptr);
+  launch.output(out.impl());
+  launch.submit(stream);
+  return out;
+}
+
+Tensor call(const OpRow& op, const ProcessPlace& at, const Tensor& x, Reduction reduction, int root, Site site) {
+  const bool is_on_gpu = !x.impl().buffer()->device().memory().is_host_visible();
   OpCall made(op, site);
   made.add(x);
   made.pinned = &runtime(site).cpu();
-  made.attributes = Attributes(GroupAttributes{
-      .group = &group, .size = static_cast<std::int64_t>(group.ranks().size()), .root = root, .reduction = reduction});
-  const StreamScope on(group.stream());
+  made.attributes = Attributes(GroupAttributes{.group = &at.group,
+                                               .line = at.line,
+                                               .size = static_cast<std::int64_t>(at.group.ranks().size()),
+                                               .root = root,
+                                               .reduction = reduction,
+                                               .is_on_gpu = is_on_gpu});
+  if (is_on_gpu) return call_on_gpu(made, x, at.group.stream().base(), site);
+  const StreamScope on(at.group.stream());
   execute(made);
   return made.outputs[0];
 }
 
 }  // namespace
 
-Tensor process_all_reduce(ProcessGroup& group, const Tensor& x, Reduction reduction, Site site) {
+Tensor process_all_reduce(const ProcessPlace& at, const Tensor& x, Reduction reduction, Site site) {
   check_reduction(x.dtype(), reduction);
-  return call(all_reduce_row(), group, x, reduction, 0, site);
+  return call(all_reduce_row(), at, x, reduction, 0, site);
 }
 
-Tensor process_broadcast(ProcessGroup& group, const Tensor& x, int root, Site site) {
-  return call(broadcast_row(), group, x, Reduction::sum, root, site);
+Tensor process_broadcast(const ProcessPlace& at, const Tensor& x, int root, Site site) {
+  return call(broadcast_row(), at, x, Reduction::sum, root, site);
 }
 
-Tensor process_all_gather(ProcessGroup& group, const Tensor& x, Site site) {
-  return call(all_gather_row(), group, x, Reduction::sum, 0, site);
+Tensor process_all_gather(const ProcessPlace& at, const Tensor& x, Site site) {
+  return call(all_gather_row(), at, x, Reduction::sum, 0, site);
 }
 
-Tensor process_reduce_scatter(ProcessGroup& group, const Tensor& x, Reduction reduction, Site site) {
+Tensor process_reduce_scatter(const ProcessPlace& at, const Tensor& x, Reduction reduction, Site site) {
   check_reduction(x.dtype(), reduction);
-  return call(reduce_scatter_row(), group, x, reduction, 0, site);
+  return call(reduce_scatter_row(), at, x, reduction, 0, site);
 }
 
-Tensor process_all_to_all(ProcessGroup& group, const Tensor& x, Site site) {
-  return call(all_to_all_row(), group, x, Reduction::sum, 0, site);
+Tensor process_all_to_all(const ProcessPlace& at, const Tensor& x, Site site) {
+  return call(all_to_all_row(), at, x, Reduction::sum, 0, site);
 }
 
 }  // namespace tutti::detail

@@ -87,6 +87,7 @@ class Job {
   }
 
   void leave() noexcept {
+    for (ProcessGroup* group : groups()) group->close();
     lose(-1, "this process is ending");
     // Not reset under the lock: its thread may be in lose().
     std::shared_ptr<Member> last;
@@ -169,10 +170,32 @@ ProcessGroup::ProcessGroup(Member& member, const std::string& name, const std::v
       roll_calls_(member, name + " (collectives)", ranks),
       stream_("CPU:0", {.may_block = true}) {}
 
-Exchange& ProcessGroup::roll_call(const std::string& what, Site site) {
-  roll_calls_.meet(what, std::nullopt, site);
+void ProcessGroup::roll_call(const std::string& what, Site site) { roll_calls_.meet(what, std::nullopt, site); }
+
+Exchange& ProcessGroup::host_exchange() {
   if (owned_ == nullptr) open_exchange();
   return *owned_;
+}
+
+DeviceLine& ProcessGroup::line(const std::string& devices, Device& own) {
+  const std::lock_guard lock(guard_);
+  for (const std::unique_ptr<DeviceLine>& each : lines_) {
+    if (each->devices() == devices) return *each;
+  }
+  DeviceLine& made = *lines_.emplace_back(std::make_unique<DeviceLine>(*this, devices, own));
+  if (!lost_.empty()) made.fail(lost_);
+  return made;
+}
+
+std::vector<DeviceLine*> ProcessGroup::lines() {
+  const std::lock_guard lock(guard_);
+  std::vector<DeviceLine*> out;
+  for (const std::unique_ptr<DeviceLine>& each : lines_) out.push_back(each.get());
+  return out;
+}
+
+void ProcessGroup::close() noexcept {
+  for (DeviceLine* line : lines()) line->close();
 }
 
 // All have just answered the roll call and come here next.
@@ -196,6 +219,7 @@ void ProcessGroup::lose(int rank, const std::string& why) {
     lost_ = why;
   }
   if (Exchange* const exchange = exchange_.load()) exchange->fail(why.c_str());
+  for (DeviceLine* line : lines()) line->fail(why);
 }
 
 void ProcessGroup::break_circle(const MeetingReport& report) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tutti/mesh/control/member.h"
+#include "tutti/mesh/device_line.h"
 #include "tutti/mesh/engines/exchange.h"
 #include "tutti/mesh/meeting_place.h"
 #include "tutti/place/stream.h"
@@ -23,17 +24,25 @@ class ProcessGroup {
   [[nodiscard]] const std::string& name() const noexcept { return barriers_.group(); }
 
   [[nodiscard]] MeetingPlace& barriers() noexcept { return barriers_; }
-  // For the one thread that makes the group's collectives: settles that all are about to do the same, then gives the engine.
-  Exchange& roll_call(const std::string& what, Site site);
+  // For the one thread that makes the group's collectives: settles that all are about to do the same; then the engine, which
+  // exchanges memory of the host.
+  void roll_call(const std::string& what, Site site);
+  Exchange& host_exchange();
+  // Of these devices, one of each process, `own` among them.
+  DeviceLine& line(const std::string& devices, Device& own);
+  [[nodiscard]] Rendezvous& store() noexcept { return store_; }
   // Where its collectives run.
   [[nodiscard]] Stream& stream() noexcept { return stream_; }
 
   // From the member's thread.
   void lose(int rank, const std::string& why);
   void break_circle(const MeetingReport& report);
+  // The process ends: what its GPUs have sent arrives.
+  void close() noexcept;
 
  private:
   void open_exchange();
+  std::vector<DeviceLine*> lines();
 
   Member& member_;
   StoreRendezvous store_;  // outlives the exchange
@@ -44,6 +53,7 @@ class ProcessGroup {
   std::atomic<Exchange*> exchange_{nullptr};
   ShortLock guard_;
   std::string lost_;  // why; empty: all are there
+  std::vector<std::unique_ptr<DeviceLine>> lines_;
 };
 
 // Joins the job if it was not joined yet.

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "tutti/base/text.h"
 #include "tutti/mesh/local_devices.h"
-#include "tutti/mesh/process_collectives.h"
 #include "tutti/mesh/reductions.h"
 #include "tutti/ops/creation.h"
 #include "tutti/ops/elementwise.h"
@@ -28,7 +28,14 @@ Reduction between_processes(Reduction reduction, DType dtype) noexcept {
 }  // namespace
 
 RemoteGroup::RemoteGroup(const Mesh& mesh, const Group& group, std::span<const Tensor> held, Site site)
-    : group_(group), held_(held), site_(site), processes_(process_group(group.clients, site)), by_client_(group.clients.size()) {
+    : group_(group),
+      held_(held),
+      site_(site),
+      processes_(process_group(group.clients, site)),
+      by_client_(group.clients.size()),
+      home_(&runtime(site).cpu()) {
+  std::string devices;
+  bool are_gpus = true;
   for (std::size_t k = 0; k < group.size(); ++k) {
     const int client = mesh.devices()[group.positions[k]].client;
     const auto at =
@@ -36,10 +43,16 @@ RemoteGroup::RemoteGroup(const Mesh& mesh, const Group& group, std::span<const T
     seats_.push_back({at, by_client_[at].size()});
     by_client_[at].push_back(k);
     slots_ = std::max(slots_, by_client_[at].size());
+    devices += text(k == 0 ? "" : ", ", to_string(mesh.devices()[group.positions[k]]));
+    are_gpus = are_gpus && mesh.devices()[group.positions[k]].type == "GPU";
   }
+  if (!are_gpus || slots_ > 1) return;
+  LogicalDevice& own = *mesh.local_devices(site)[group.local.front()];
+  line_ = &processes_.line(devices, own.device());
+  if (line_->stays_on_gpu()) home_ = &own;
 }
 
-Tensor RemoteGroup::on_host(std::size_t local) const { return brought(held_[group_.local[local]], runtime(site_).cpu(), site_); }
+Tensor RemoteGroup::at_home(std::size_t local) const { return brought(held_[group_.local[local]], *home_, site_); }
 
 Tensor RemoteGroup::part(const Tensor& x, std::size_t axis, std::size_t k) const {
   const std::int64_t length = x.shape()[axis] / static_cast<std::int64_t>(group_.size());
@@ -60,13 +73,13 @@ Tensor RemoteGroup::seated(Make&& make) const {
 }
 
 std::vector<Tensor> RemoteGroup::all_reduce(Reduction reduction) {
-  const DeviceScope on("CPU:0");
-  const DType dtype = on_host(0).dtype();
+  const DeviceScope on(home_->name());
+  const DType dtype = at_home(0).dtype();
   const bool widens = reduction == Reduction::mean && is_half(dtype);
   std::vector<Tensor> mine;
-  for (std::size_t i = 0; i < group_.local.size(); ++i) mine.push_back(widens ? cast(on_host(i), DType::f32, site_) : on_host(i));
+  for (std::size_t i = 0; i < group_.local.size(); ++i) mine.push_back(widens ? cast(at_home(i), DType::f32, site_) : at_home(i));
   const Reduction step = between_processes(reduction, dtype);
-  Tensor all = process_all_reduce(processes_, reduced(mine, step, site_), step, site_);
+  Tensor all = process_all_reduce(processes(), reduced(mine, step, site_), step, site_);
   if (reduction == Reduction::mean) all = cast(divide(all, static_cast<double>(group_.size()), site_), dtype, site_);
   return std::vector<Tensor>(group_.local.size(), all);
 }
@@ -74,15 +87,15 @@ std::vector<Tensor> RemoteGroup::all_reduce(Reduction reduction) {
 std::vector<Tensor> RemoteGroup::broadcast(std::size_t root) {
   const Seat seat = seats_[root];
   const bool is_here = seat.client == static_cast<std::size_t>(processes_.index());
-  const Tensor all = process_broadcast(processes_, on_host(is_here ? seat.slot : 0), static_cast<int>(seat.client), site_);
+  const Tensor all = process_broadcast(processes(), at_home(is_here ? seat.slot : 0), static_cast<int>(seat.client), site_);
   return std::vector<Tensor>(group_.local.size(), all);
 }
 
 std::vector<Tensor> RemoteGroup::all_gather(std::size_t axis) {
-  const DeviceScope on("CPU:0");
+  const DeviceScope on(home_->name());
   std::vector<Tensor> mine;
-  for (std::size_t slot = 0; slot < slots_; ++slot) mine.push_back(on_host(std::min(slot, group_.local.size() - 1)));
-  const Tensor all = process_all_gather(processes_, stack(mine, 0, site_), site_);
+  for (std::size_t slot = 0; slot < slots_; ++slot) mine.push_back(at_home(std::min(slot, group_.local.size() - 1)));
+  const Tensor all = process_all_gather(processes(), stack(mine, 0, site_), site_);
   std::vector<Tensor> parts;
   for (const Seat& seat : seats_)
     parts.push_back(index(all, {static_cast<std::int64_t>(seat.client), static_cast<std::int64_t>(seat.slot)}, site_));
@@ -90,19 +103,19 @@ std::vector<Tensor> RemoteGroup::all_gather(std::size_t axis) {
 }
 
 std::vector<Tensor> RemoteGroup::reduce_scatter(std::size_t axis, Reduction reduction) {
-  const DeviceScope on("CPU:0");
-  const DType dtype = on_host(0).dtype();
+  const DeviceScope on(home_->name());
+  const DType dtype = at_home(0).dtype();
   const bool widens = reduction == Reduction::mean && is_half(dtype);
   const Reduction step = between_processes(reduction, dtype);
   const Tensor mine = seated([&](std::size_t client, std::size_t slot) {
     std::vector<Tensor> parts;
     for (std::size_t i = 0; i < group_.local.size(); ++i) {
-      const Tensor one = part(on_host(i), axis, by_client_[client][slot]);
+      const Tensor one = part(at_home(i), axis, by_client_[client][slot]);
       parts.push_back(widens ? cast(one, DType::f32, site_) : one);
     }
     return reduced(parts, step, site_);
   });
-  Tensor all = process_reduce_scatter(processes_, mine, step, site_);
+  Tensor all = process_reduce_scatter(processes(), mine, step, site_);
   if (reduction == Reduction::mean) all = cast(divide(all, static_cast<double>(group_.size()), site_), dtype, site_);
   std::vector<Tensor> out;
   for (std::size_t slot = 0; slot < group_.local.size(); ++slot)
@@ -111,15 +124,15 @@ std::vector<Tensor> RemoteGroup::reduce_scatter(std::size_t axis, Reduction redu
 }
 
 std::vector<Tensor> RemoteGroup::all_to_all(std::size_t split_axis, std::size_t concat_axis) {
-  const DeviceScope on("CPU:0");
+  const DeviceScope on(home_->name());
   // By the process it goes to, the seat there, and the seat here that it comes from.
   const Tensor mine = seated([&](std::size_t client, std::size_t slot) {
     std::vector<Tensor> from;
     for (std::size_t i = 0; i < slots_; ++i)
-      from.push_back(part(on_host(std::min(i, group_.local.size() - 1)), split_axis, by_client_[client][slot]));
+      from.push_back(part(at_home(std::min(i, group_.local.size() - 1)), split_axis, by_client_[client][slot]));
     return stack(from, 0, site_);
   });
-  const Tensor all = process_all_to_all(processes_, mine, site_);
+  const Tensor all = process_all_to_all(processes(), mine, site_);
   std::vector<Tensor> out;
   for (std::size_t slot = 0; slot < group_.local.size(); ++slot) {
     std::vector<Tensor> parts;

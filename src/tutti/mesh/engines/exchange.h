@@ -1,5 +1,5 @@
-// Processes that exchange bytes: what an engine (shared memory, gloo) must be able to do. Calls block, so a thread of the mesh
-// makes them; every member makes the same calls in the same order, which a roll call has settled before.
+// Processes that exchange bytes: what an engine (shared memory, gloo, NCCL) must be able to do. Calls block, so a thread of the
+// mesh makes them; every member makes the same calls in the same order, which a roll call has settled before.
 #pragma once
 
 #include <cstddef>
@@ -35,7 +35,8 @@ class Exchange {
   virtual void all_reduce(const void* in, void* out, std::size_t count, DType dtype, Reduction reduction, Deadline deadline) = 0;
   virtual void reduce_scatter(const void* in, void* out, std::size_t count_each, DType dtype, Reduction reduction,
                               Deadline deadline) = 0;
-  virtual void broadcast(void* data, std::size_t bytes, int root, Deadline deadline) = 0;
+  // Of `in`, the root's alone is read.
+  virtual void broadcast(const void* in, void* out, std::size_t bytes, int root, Deadline deadline) = 0;
   virtual void all_gather(const void* in, void* out, std::size_t bytes_each, Deadline deadline) = 0;
   virtual void all_to_all(const void* in, void* out, std::size_t bytes_each, Deadline deadline) = 0;
 

@@ -40,7 +40,7 @@ class GlooExchange final : public Exchange {
   void all_reduce(const void* in, void* out, std::size_t count, DType dtype, Reduction reduction, Deadline deadline) override;
   void reduce_scatter(const void* in, void* out, std::size_t count_each, DType dtype, Reduction reduction,
                       Deadline deadline) override;
-  void broadcast(void* data, std::size_t bytes, int root, Deadline deadline) override;
+  void broadcast(const void* in, void* out, std::size_t bytes, int root, Deadline deadline) override;
   void all_gather(const void* in, void* out, std::size_t bytes_each, Deadline deadline) override;
   void all_to_all(const void* in, void* out, std::size_t bytes_each, Deadline deadline) override;
 
@@ -112,19 +112,20 @@ void GlooExchange::all_to_all(const void* in, void* out, std::size_t bytes_each,
   }
 }
 
-void GlooExchange::broadcast(void* data, std::size_t bytes, int root, Deadline deadline) {
+void GlooExchange::broadcast(const void* in, void* out, std::size_t bytes, int root, Deadline deadline) {
   const std::string what = describe("broadcast", bytes);
   if (root < 0 || root >= size()) throw InvalidArgument(text(what, " from member ", root, "."), Site());
   channel_.check(what);
-  auto* const mine = static_cast<std::byte*>(data);
+  const auto* const given = static_cast<const std::byte*>(in);
+  auto* const to = static_cast<std::byte*>(out);
   const auto source = static_cast<std::size_t>(root);
   for (std::size_t done = 0; done < bytes; done += channel_.room()) {
     const std::size_t length = std::min(channel_.room(), bytes - done);
     round(
-        what, deadline, [&](std::size_t) { return mine + done; },
+        what, deadline, [&](std::size_t) { return given + done; },
         [&](std::size_t) { return self_ == source ? length : std::size_t{0}; },
         [&](std::size_t member) { return member == source ? length : std::size_t{0}; });
-    if (self_ != source) copy_bytes(mine + done, from(source), length);
+    copy_bytes(to + done, self_ == source ? given + done : from(source), length);
   }
 }
 

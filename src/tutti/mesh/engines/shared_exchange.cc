@@ -167,16 +167,17 @@ void SharedExchange::pass(const Asked& asked, std::size_t total, std::size_t mos
   }
 }
 
-void SharedExchange::broadcast(void* data, std::size_t bytes, int root, Deadline deadline) {
+void SharedExchange::broadcast(const void* in, void* out, std::size_t bytes, int root, Deadline deadline) {
   if (root < 0 || root >= size_) throw InvalidArgument(text("broadcast from member ", root, " of ", size_, "."), Site());
-  auto* const mine = static_cast<std::byte*>(data);
+  const auto* const from = static_cast<const std::byte*>(in);
+  auto* const to = static_cast<std::byte*>(out);
   pass(
       {"broadcast", bytes, deadline}, bytes, slab_,
-      [&](std::byte* to, Chunk chunk) {
-        if (index_ == root) copy_bytes(to, mine + chunk.from, chunk.length);
+      [&](std::byte* shown, Chunk chunk) {
+        if (index_ == root) copy_bytes(shown, from + chunk.from, chunk.length);
       },
       [&](Chunk chunk) {
-        if (index_ != root) copy_bytes(mine + chunk.from, slab(root, step_ - 1), chunk.length);
+        copy_bytes(to + chunk.from, index_ == root ? from + chunk.from : slab(root, step_ - 1), chunk.length);
       });
 }
 

@@ -35,7 +35,7 @@ class SharedExchange final : public Exchange {
   void all_reduce(const void* in, void* out, std::size_t count, DType dtype, Reduction reduction, Deadline deadline) override;
   void reduce_scatter(const void* in, void* out, std::size_t count_each, DType dtype, Reduction reduction,
                       Deadline deadline) override;
-  void broadcast(void* data, std::size_t bytes, int root, Deadline deadline) override;
+  void broadcast(const void* in, void* out, std::size_t bytes, int root, Deadline deadline) override;
   void all_gather(const void* in, void* out, std::size_t bytes_each, Deadline deadline) override;
   void all_to_all(const void* in, void* out, std::size_t bytes_each, Deadline deadline) override;
   void fail(const char* why) noexcept override;
