@@ -123,7 +123,7 @@ Said from_torchrun(const Variables& variables) {
     const std::string run = run_of("", "RANK");
     who.job = run.empty() ? "" : who.job + run;
   }
-  if (Variables::is_set("MASTER_PORT")) {
+  if (Variables::is_set("MASTER_PORT") && (!who.one_host || who.job.empty())) {
     // torch's own store listens at the port itself.
     const int port = variables.number("MASTER_PORT", 1, 65'534) + 1;
     const std::string host = Variables::value("MASTER_ADDR");
@@ -178,6 +178,10 @@ Said from_open_mpi(const Variables& variables) {
 
 Said from_mpich(const Variables& variables) {
   if (!any_set({"PMI_RANK", "PMI_SIZE"})) return {};
+  // `srun --mpi=pmi2` says the same in MPICH's words, and less: Slurm's own variables know the hosts.
+  const bool is_mpiexec = Variables::is_set("MPI_LOCALNRANKS");
+  if (!is_mpiexec && Variables::is_set("SLURM_STEP_ID") && Variables::value("PMI_RANK") == Variables::value("SLURM_PROCID"))
+    return {};
   if (!all_set({"PMI_RANK", "PMI_SIZE"})) return {std::nullopt, variables.what_is_missing("MPICH", {"PMI_RANK", "PMI_SIZE"})};
   Membership who = numbers(variables, "PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID");
   who.launcher = "MPICH";
