@@ -26,7 +26,8 @@ RankPlan::RankPlan(const LaunchOptions& options)
 
 std::string RankPlan::listening_host() const {
   if (!options_.listen.empty()) return options_.listen;
-  for (const std::string& host : options_.hosts) {
+  for (const std::string& written : options_.hosts) {
+    const std::string host = written.substr(written.find('@') + 1);  // the user is ssh's matter
     if (!is_loopback_name(host)) return address_towards(host);
   }
   return "127.0.0.1";
