@@ -54,7 +54,7 @@ int run_barrier(const BarrierOptions& options) {
     meet(options);
     return 0;
   } catch (const MeetingFailed& error) {
-    std::cerr << "tutti: error: " << error.report.to_text() << '\n';
+    std::cerr << text("tutti: error: ", error.report.to_text(), "\n");
   }
   return failed;
 }

@@ -211,10 +211,10 @@ int main(int argc, char** argv) {
     return explain(app, error, words);
   } catch (const tutti::Error& error) {
     // Where in this command it was found says nothing to its user.
-    std::cerr << "tutti: error: " << error.message() << '\n';
+    std::cerr << tutti::text("tutti: error: ", error.message(), "\n");  // in one piece: other ranks write there too
     return failed;
   } catch (const std::exception& error) {
-    std::cerr << "tutti: error: " << error.what() << '\n';
+    std::cerr << tutti::text("tutti: error: ", error.what(), "\n");
     return failed;
   }
 }
