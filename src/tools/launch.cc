@@ -1,7 +1,6 @@
 #include "tools/launch.h"
 
 #include <poll.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,6 +9,7 @@
 #include <climits>
 #include <csignal>
 #include <optional>
+#include <stdexcept>
 #include <system_error>
 
 #include "tools/coordinator_thread.h"
@@ -42,12 +42,6 @@ struct Rank {
   std::size_t output;
   std::size_t errors;
 };
-
-bool are_one_file(int a, int b) {
-  struct stat first {};
-  struct stat second {};
-  return ::fstat(a, &first) == 0 && ::fstat(b, &second) == 0 && first.st_dev == second.st_dev && first.st_ino == second.st_ino;
-}
 
 class Launch {
  public:
@@ -87,13 +81,22 @@ class Launch {
         ranks_.push_back(
             {RankProcess(std::move(start)), plan_.host_of(rank), output_.add_source(prefix), errors_->add_source(prefix)});
         guard_.watch(ranks_.back().process.pid());
-      } catch (const std::system_error& error) {
-        for (const Rank& started : ranks_) guard_.forget(started.process.pid());
+      } catch (const NotRun& error) {
+        forget_all();
         start_failure_ = say_why_not_started(program, error.code().value());
-        return false;  // those already started are killed with their objects
+        return false;
+      } catch (const std::system_error& error) {
+        forget_all();
+        throw std::runtime_error(text("rank ", rank, " of ", options_.ranks, " could not be started: ", error.what(),
+                                      error.code().value() == EMFILE ? "; raise the limit, which `ulimit -n` shows" : ""));
       }
     }
     return true;
+  }
+
+  // Those already started are killed with their objects.
+  void forget_all() {
+    for (const Rank& started : ranks_) guard_.forget(started.process.pid());
   }
 
   void step() {

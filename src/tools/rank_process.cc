@@ -104,7 +104,7 @@ RankProcess::RankProcess(RankStart start) : is_remote_(start.is_remote) {
   if (count == sizeof error) {
     while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) continue;
     pid_ = -1;
-    throw std::system_error(error, std::generic_category(), start.command[0]);
+    throw NotRun(error, std::generic_category(), start.command[0]);
   }
   ::fcntl(output.read, F_SETFL, O_NONBLOCK);
   ::fcntl(errors.read, F_SETFL, O_NONBLOCK);

@@ -184,6 +184,12 @@ class Failure(Launch):
         self.assertIn("what its first line names", self.call(COMMAND, "launch", "-n", "2", program)[2])
 
 
+    def test_a_limit_of_the_system_is_told_from_a_program_that_cannot_be_run(self):
+        status, output, errors = self.call("sh", "-c", f'ulimit -n 64; exec "{COMMAND}" launch -n 100 -- sleep 60')
+        self.assertEqual((status, output), (1, ""))
+        self.assertRegex(errors, r"error: rank \d+ of 100 could not be started: .*Too many open files; raise the limit")
+
+
 class Signals(Launch):
     def test_are_forwarded_to_every_rank(self):
         for name in ("TERM", "INT", "HUP", "QUIT", "USR1"):
