@@ -209,6 +209,37 @@ TEST(Membership, SlurmsRanksMeetAtTheFirstNodeAtAPortOfTheJob) {
   EXPECT_THAT(refusal(), HasSubstr("SLURM_JOB_ID is not"));
 }
 
+TEST(Membership, TorchrunsVariablesSetFromAnotherLaunchersLeaveOneHostToThatOne) {
+  LauncherEnvironment environment{{"RANK", "1"},
+                                  {"WORLD_SIZE", "3"},
+                                  {"MASTER_ADDR", "localhost"},
+                                  {"MASTER_PORT", "29500"},
+                                  {"SLURM_PROCID", "1"},
+                                  {"SLURM_STEP_ID", "0"},
+                                  {"SLURM_STEP_NUM_TASKS", "3"},
+                                  {"SLURM_JOB_ID", "16"},
+                                  {"SLURM_STEP_NODELIST", "node1"},
+                                  {"SLURM_STEP_NUM_NODES", "1"}};
+  EXPECT_EQ(membership_from_environment().launcher, "Slurm");
+  environment.set("SLURM_STEP_NUM_NODES", "2");
+  environment.set("TUTTI_JOB_SECRET", "s");
+  EXPECT_EQ(membership_from_environment().coordinator, "localhost:29501") << "several hosts: MASTER_ADDR says where to meet";
+  environment.set("SLURM_STEP_NUM_NODES", "1");
+  environment.set("RANK", "2");
+  EXPECT_EQ(membership_from_environment().launcher, "torchrun") << "another rank than Slurm's is another launcher's";
+  environment.set("RANK", "1");
+  environment.set("TORCHELASTIC_RUN_ID", "none");
+  EXPECT_EQ(membership_from_environment().launcher, "torchrun") << "its own";
+  for (const std::vector<const char*>& names :
+       {std::vector{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE", "Open MPI"},
+        std::vector{"PMI_RANK", "PMI_SIZE", "MPI_LOCALNRANKS", "MPICH"}}) {
+    LauncherEnvironment another{
+        {"RANK", "1"},   {"WORLD_SIZE", "3"}, {"MASTER_ADDR", "localhost"}, {"MASTER_PORT", "29500"}, {names[0], "1"},
+        {names[1], "3"}, {names[2], "3"}};
+    EXPECT_EQ(membership_from_environment().launcher, names[3]);
+  }
+}
+
 TEST(Membership, SlurmInMpichsWordsIsSlurmAndMpichInsideSlurmIsMpich) {
   // As set by srun --mpi=pmi2.
   LauncherEnvironment environment{{"SLURM_PROCID", "1"},

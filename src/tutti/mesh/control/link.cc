@@ -27,6 +27,8 @@ constexpr std::uint64_t socket_id = 0;
 constexpr std::uint64_t wake_id = 1;
 constexpr std::chrono::milliseconds leave_takes_at_most{1'000};
 
+constexpr const char* has_left = "this process has left the job";
+
 int milliseconds_until(Clock::time_point time, Clock::time_point now) {
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(time - now).count();
   return static_cast<int>(std::clamp<std::int64_t>(left, 0, 3'600'000));
@@ -87,7 +89,7 @@ void Link::leave() noexcept {
   {
     const std::lock_guard lock(mutex_);
     if (ended_.empty()) {
-      ended_ = "this process has left the job";
+      ended_ = has_left;
       is_heard = false;
     }
     turn_.notify_all();
@@ -167,7 +169,7 @@ void Link::watch() {
 
 void Link::end(const std::string& why) {
   if (!ended_.empty()) return;
-  ended_ = why;
+  ended_ = leaving_ ? has_left : why;  // the coordinator hangs up on who has left
   if (!leaving_) tell_news({-1, why, std::nullopt});
   unsent_.clear();
   watch();
