@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
 #include <chrono>
 #include <filesystem>
 
@@ -55,6 +56,9 @@ std::vector<std::string> RankPlan::own_variables(int rank, const std::string& co
 }
 
 bool RankPlan::is_passed_on(std::string_view name) const {
+  // What has another name was not set by a shell, and cannot be by the one there.
+  const auto is_plain = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; };
+  if (!std::ranges::all_of(name, is_plain)) return false;
   return name.starts_with("TUTTI_") || std::ranges::find(options_.variables, name) != options_.variables.end();
 }
 

@@ -18,7 +18,7 @@ namespace tutti::tools {
 
 namespace {
 
-constexpr int failed_way = 255;  // ssh's own status
+constexpr int status_of_ssh = 255;
 
 struct Pipe {
   int read = -1;
@@ -172,8 +172,9 @@ std::string RankProcess::how_it_ended() const {
     const char* const name = ::sigdescr_np(WTERMSIG(status_));
     return text("signal ", WTERMSIG(status_), " (", name == nullptr ? "of real time" : name, ")");
   }
-  const bool may_be_the_way = is_remote_ && WEXITSTATUS(status_) == failed_way;
-  return text("status ", WEXITSTATUS(status_), may_be_the_way ? ", as ssh does when the way to a host fails" : "");
+  const bool may_be_ssh = is_remote_ && WEXITSTATUS(status_) == status_of_ssh;
+  return text("status ", WEXITSTATUS(status_),
+              may_be_ssh ? ", as ssh does when the way there fails or a signal ends the program" : "");
 }
 
 int RankProcess::exit_code() const noexcept { return WIFSIGNALED(status_) ? 128 + WTERMSIG(status_) : WEXITSTATUS(status_); }

@@ -277,6 +277,11 @@ class Hosts(Launch):
         rest = f"3 it's \"1\"|  $2,,own 32 127.0.0.1 {os.path.realpath(self.folder)}"
         self.assertEqual(lines, [f"[0] alpha 0 0 {rest}", f"[1] alpha 1 1 {rest}", f"[2] beta 2 0 {rest}"])
 
+    def test_a_variable_that_no_shell_can_name_stays_here(self):
+        words = ("launch", "-n", "1", "--hosts", "localhost", "sh", "-c", "echo $TUTTI_X")
+        settings = {"TUTTI_RSH": self.shell, "TUTTI_X": "own", "TUTTI_A-B": "1"}
+        self.assertEqual(self.call(COMMAND, *words, **settings), (0, "[0] own\n", ""))
+
     def test_no_secret_stands_in_a_command_line(self):
         _, output, _ = self.launch(2, "echo $TUTTI_JOB_SECRET", "--hosts", "localhost", TUTTI_RSH=self.shell)
         secret = output.split()[1]
@@ -320,7 +325,7 @@ class Hosts(Launch):
         self.shell.write_text("#!/bin/sh\necho 'ssh: Could not resolve hostname alpha' >&2\nexit 255\n")
         status, _, errors = self.launch(1, "true", "--hosts", "alpha", "--listen", "127.0.0.1", TUTTI_RSH=self.shell)
         self.assertEqual(status, 255)
-        said = "ended with status 255, as ssh does when the way to a host fails\n"
+        said = "ended with status 255, as ssh does when the way there fails or a signal ends the program\n"
         self.assertEqual(errors, f"[0] ssh: Could not resolve hostname alpha\ntutti: rank 0 (on alpha) {said}")
 
     def test_a_shell_that_asks_the_terminal_is_refused_and_does_not_hang(self):
