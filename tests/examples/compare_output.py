@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Runs a program and compares what it prints with EXPECTED.out and EXPECTED.err (no file: nothing).
 usage: compare_output.py PROGRAM EXPECTED|any [NAME=VALUE ...] [-- ARGUMENT ...]
-Lines of ranks come in any order: they are compared rank by rank. With 'any' only the exit status counts. TUTTI_ACCEPT_OUTPUT=1 writes the files instead of comparing."""
+Lines of ranks come in any order: they are compared rank by rank. With 'any' only the exit status counts.
+TUTTI_ACCEPT_OUTPUT=1 writes the files instead of comparing."""
 
 import difflib
 import os

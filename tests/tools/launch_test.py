@@ -348,8 +348,8 @@ class Hosts(Launch):
         folder = self.folder / "only here"
         folder.mkdir()
         self.shell.write_text('#!/bin/sh\nshift\ncd / && rmdir "$OLDPWD" && exec sh -c "$*"\n')
-        words = ("sh", "-c", 'cd "only here" && exec "$0" "$@"', COMMAND, "launch", "-n", "1", "--hosts", "localhost", "echo", "ran")
-        status, output, errors = self.call(*words, TUTTI_RSH=self.shell)
+        launch = (COMMAND, "launch", "-n", "1", "--hosts", "localhost", "echo", "ran")
+        status, output, errors = self.call("sh", "-c", 'cd "only here" && exec "$0" "$@"', *launch, TUTTI_RSH=self.shell)
         self.assertEqual((status, output), (125, ""))
         self.assertIn(str(folder), errors)
 
