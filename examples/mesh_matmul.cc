@@ -1,12 +1,19 @@
-// A product over four devices in three layouts, each checked against the plain one.
+// A product over four devices in three layouts, each checked against the product on one device.
+// The devices of one process, or of several: tutti launch -n 4 -- ./mesh_matmul
 #include <tutti/tutti.h>
 
 #include <iostream>
 #include <string>
+#include <vector>
 
 namespace tt = tutti;
 
 namespace {
+
+// All processes come to the same result; one of them says so.
+void say(const std::string& line) {
+  if (tt::process_rank() == 0) std::cout << line << std::endl;
+}
 
 // What each device holds, what the product then is, and whether it is right.
 bool multiply(const tt::Tensor& a, const tt::Tensor& b, const tt::Layout& rows, const tt::Layout& columns) {
@@ -16,18 +23,26 @@ bool multiply(const tt::Tensor& a, const tt::Tensor& b, const tt::Layout& rows, 
     c = tt::matmul(tt::shard(a, rows), tt::shard(b, columns));
   }
   const bool is_right = tt::read<float>(c) == tt::read<float>(tt::matmul(a, b));
-  std::cout << rows.specs_text() << " x " << columns.specs_text() << " = " << c.layout().specs_text() << ", shards "
-            << to_string(c.shards()[0].shape()) << ": " << (is_right ? "as expected" : "WRONG") << '\n';
+  say(rows.specs_text() + " x " + columns.specs_text() + " = " + c.layout().specs_text() + ", shards " +
+      to_string(c.shards()[0].shape()) + ": " + (is_right ? "as expected" : "WRONG"));
   return is_right;
 }
 
 }  // namespace
 
 int main() {
-  // Four devices anywhere: one processor as four.
-  tt::set_logical_device_configuration(tt::list_physical_devices("CPU").at(0), {{}, {}, {}, {}});
-  const tt::Mesh mesh = tt::create_mesh({{"x", 2}, {"y", 2}}, {"CPU:0", "CPU:1", "CPU:2", "CPU:3"}, {.name = "grid"});
-  std::cout << mesh.to_string() << '\n';
+  const int processes = tt::process_count();
+  if (4 % processes != 0) {
+    std::cerr << "Four devices cannot be shared out to " << processes << " processes; start 1, 2 or 4.\n";
+    return 1;
+  }
+  // Four devices anywhere: every process has one processor, as so many.
+  std::vector<std::string> devices;
+  for (int i = 0; i < 4 / processes; ++i) devices.push_back("CPU:" + std::to_string(i));
+  tt::set_logical_device_configuration(tt::list_physical_devices("CPU").at(0),
+                                       std::vector<tt::LogicalDeviceConfiguration>(devices.size()));
+  const tt::Mesh mesh = tt::create_distributed_mesh({{"x", 2}, {"y", 2}}, devices, {}, {.name = "grid"});
+  say(mesh.to_string());
 
   // Whole numbers: sums are exact in any order.
   const tt::Tensor a = tt::cast(tt::randint({64, 32}, -4, 5, {.key = 1}), tt::DType::f32);
@@ -40,11 +55,11 @@ int main() {
   try {
     multiply(a, b, {{"x", tt::unsharded}, mesh}, {{tt::unsharded, "x"}, mesh});
   } catch (const tt::InvalidArgument& e) {
-    std::cout << e.message() << '\n';
+    say(e.message());
   }
   const tt::Layout by_rows({"x", tt::unsharded}, mesh);
   const tt::Layout by_columns({tt::unsharded, "x"}, mesh);
-  std::cout << "relayout: " << to_string(tt::relayout_steps(by_rows, by_columns), mesh) << '\n';
+  say("relayout: " + to_string(tt::relayout_steps(by_rows, by_columns), mesh));
   is_right = tt::read<float>(tt::relayout(tt::shard(a, by_rows), by_columns)) == tt::read<float>(a) && is_right;
   return is_right ? 0 : 1;
 }

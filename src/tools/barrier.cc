@@ -54,10 +54,7 @@ int run_barrier(const BarrierOptions& options) {
     meet(options);
     return 0;
   } catch (const MeetingFailed& error) {
-    std::cerr << "tutti: error: " << error.report.to_text() << '\n';
-  } catch (const Error& error) {
-    // Where in this command it was found says nothing to the script's author.
-    std::cerr << "tutti: error: " << error.message() << '\n';
+    std::cerr << text("tutti: error: ", error.report.to_text(), "\n");
   }
   return failed;
 }

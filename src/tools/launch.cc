@@ -1,9 +1,6 @@
 #include "tools/launch.h"
 
-#include <fcntl.h>
 #include <poll.h>
-#include <sys/resource.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,9 +9,11 @@
 #include <climits>
 #include <csignal>
 #include <optional>
+#include <stdexcept>
 #include <system_error>
 
 #include "tools/coordinator_thread.h"
+#include "tools/launcher_descriptors.h"
 #include "tools/merged_output.h"
 #include "tools/rank_guard.h"
 #include "tools/rank_plan.h"
@@ -34,6 +33,7 @@ using Time = MergedOutput::Time;
 
 constexpr std::array stopping{SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 constexpr std::array taken{SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGCHLD};
+constexpr std::chrono::seconds until_reminder{2};
 constexpr int most_reads_at_once = 64;  // more than a pipe holds
 
 struct Rank {
@@ -42,12 +42,6 @@ struct Rank {
   std::size_t output;
   std::size_t errors;
 };
-
-bool are_one_file(int a, int b) {
-  struct stat first {};
-  struct stat second {};
-  return ::fstat(a, &first) == 0 && ::fstat(b, &second) == 0 && first.st_dev == second.st_dev && first.st_ino == second.st_ino;
-}
 
 class Launch {
  public:
@@ -87,13 +81,22 @@ class Launch {
         ranks_.push_back(
             {RankProcess(std::move(start)), plan_.host_of(rank), output_.add_source(prefix), errors_->add_source(prefix)});
         guard_.watch(ranks_.back().process.pid());
-      } catch (const std::system_error& error) {
-        for (const Rank& started : ranks_) guard_.forget(started.process.pid());
+      } catch (const NotRun& error) {
+        forget_all();
         start_failure_ = say_why_not_started(program, error.code().value());
-        return false;  // those already started are killed with their objects
+        return false;
+      } catch (const std::system_error& error) {
+        forget_all();
+        throw std::runtime_error(text("rank ", rank, " of ", options_.ranks, " could not be started: ", error.what(),
+                                      error.code().value() == EMFILE ? "; raise the limit, which `ulimit -n` shows" : ""));
       }
     }
     return true;
+  }
+
+  // Those already started are killed with their objects.
+  void forget_all() {
+    for (const Rank& started : ranks_) guard_.forget(started.process.pid());
   }
 
   void step() {
@@ -119,10 +122,12 @@ class Launch {
     while (const auto number = signals_.next()) take_signal(*number);
     look_at_ranks();
     if (kill_at_ && std::chrono::steady_clock::now() >= *kill_at_) kill_all();
+    if (remind_at_ && std::chrono::steady_clock::now() >= *remind_at_) remind();
   }
 
   [[nodiscard]] int patience() const {
     std::optional<Time> first = kill_at_;
+    if (remind_at_ && (!first || *remind_at_ < *first)) first = remind_at_;
     for (const MergedOutput* output : {&output_, static_cast<const MergedOutput*>(errors_)}) {
       if (const auto then = output->next(); then && (!first || *then < *first)) first = then;
     }
@@ -179,6 +184,7 @@ class Launch {
       return kill_all();
     }
     if (asks_to_stop) asked_to_stop_ = std::chrono::steady_clock::now();
+    if (number == SIGINT) remind_at_ = *asked_to_stop_ + until_reminder;
     for (Rank& rank : ranks_) rank.process.signal(number);
   }
 
@@ -225,6 +231,18 @@ class Launch {
       for (Rank& rank : ranks_) rank.process.signal(SIGTERM);
     }
     kill_at_ = now + options_.grace;
+  }
+
+  // Who interrupts sees nothing happen where a rank saves its work, minds no signal, or its host has not answered yet.
+  void remind() {
+    remind_at_.reset();
+    std::string who;
+    for (std::size_t i = 0; i < ranks_.size() && !is_killing_; ++i) {
+      if (ranks_[i].process.has_ended()) continue;
+      if (!who.empty()) return errors_->say("tutti: interrupted, and several ranks still run; a second interrupt kills them");
+      who = name_of(i);
+    }
+    if (!who.empty()) errors_->say(text("tutti: interrupted, and ", who, " still runs; a second interrupt kills it"));
   }
 
   void kill_all() {
@@ -278,23 +296,9 @@ class Launch {
   std::optional<Time> asked_to_stop_;
   std::optional<std::size_t> first_failure_;
   std::optional<Time> kill_at_;
+  std::optional<Time> remind_at_;
   bool is_killing_ = false;
 };
-
-// A launcher without standard descriptors would give their numbers to its pipes.
-void open_standard_descriptors() {
-  int descriptor = 0;
-  while (descriptor >= 0 && descriptor <= STDERR_FILENO) descriptor = ::open("/dev/null", O_RDWR);
-  if (descriptor > STDERR_FILENO) ::close(descriptor);
-}
-
-void allow_descriptors_for(int ranks) {
-  rlimit limit{};
-  const auto needed = static_cast<rlim_t>(ranks) * 4 + 64;
-  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= needed) return;
-  limit.rlim_cur = std::min(needed, limit.rlim_max);
-  ::setrlimit(RLIMIT_NOFILE, &limit);
-}
 
 }  // namespace
 

@@ -15,6 +15,8 @@
 #include "tools/run.h"
 #include "tools/suggestion.h"
 #include "tutti/base/duration.h"
+#include "tutti/base/environment.h"
+#include "tutti/base/error.h"
 #include "tutti/base/text.h"
 #include "tutti/base/version.h"
 
@@ -42,8 +44,11 @@ int explain(const CLI::App& app, const CLI::ParseError& error, const std::vector
   }
   for (const std::string& word : words) {
     const std::string name = word.substr(0, word.find('='));
-    if (!name.starts_with("-") || std::find(known.begin(), known.end(), name) != known.end()) continue;
-    return refuse("unknown option '" + tutti::printable(name) + "'", tutti::tools::nearest(name, known), help);
+    const bool is_number = name.size() > 1 && name[1] >= '0' && name[1] <= '9';  // -1
+    if (!name.starts_with("-") || is_number || std::find(known.begin(), known.end(), name) != known.end()) continue;
+    // Any two options of one letter are alike.
+    const std::string meant = name.size() > 2 ? tutti::tools::nearest(name, known) : "";
+    return refuse("unknown option '" + tutti::printable(name) + "'", meant, help);
   }
   return refuse(tutti::printable(error.what()), "", help);
 }
@@ -57,6 +62,34 @@ CLI::Option* add_duration(CLI::App& app, const char* name, Duration& value, cons
     value = *found;
   };
   return app.add_option_function<std::string>(name, read, text)->type_name("TIME");
+}
+
+CLI::Option* add_count(CLI::App& app, const char* names, int& value, int most, const char* text) {
+  const auto read = [&value, most](const std::string& written) {
+    const auto found = tutti::parse_unsigned(written, 1, static_cast<unsigned>(most));
+    if (!found) {
+      throw CLI::ValidationError(
+          tutti::text("'", written, "' ranks cannot be: a whole number from 1 to ", most, " was expected"));
+    }
+    value = static_cast<int>(*found);
+  };
+  return app.add_option_function<std::string>(names, read, text)->type_name("N");
+}
+
+// Takes the program and what it is given off the end of `words`: what follows "--", or begins with the first word that is neither
+// an option nor an option's value.
+std::vector<std::string> take_program(const CLI::App& command, std::vector<std::string>& words) {
+  std::size_t at = 1;
+  while (at < words.size() && words[at] != "--" && words[at].starts_with("-")) {
+    const CLI::Option* const option = command.get_option_no_throw(words[at]);
+    at += option != nullptr && option->get_items_expected_max() > 0 ? 2 : 1;
+  }
+  at = std::min(at, words.size());
+  const auto end = words.begin() + static_cast<std::ptrdiff_t>(at);
+  std::vector<std::string> program(end, words.end());
+  words.erase(end, words.end());
+  if (!program.empty() && program[0] == "--") program.erase(program.begin());
+  return program;
 }
 
 }  // namespace
@@ -102,10 +135,7 @@ int main(int argc, char** argv) {
 
   tutti::tools::LaunchOptions launching;
   CLI::App* launch = app.add_subcommand("launch", "Run a program as several ranks");
-  launch->add_option("-n,--ranks", launching.ranks, "How many")
-      ->type_name("N")
-      ->check(CLI::Range(1, 4096).description(""))
-      ->required();
+  add_count(*launch, "-n,--ranks", launching.ranks, 4096, "How many")->required();
   launch->add_option("--hosts", launching.hosts, "Where, through ssh (or TUTTI_RSH): a,b")->type_name("LIST")->delimiter(',');
   launch->add_option("--listen", launching.listen, "This host's address for other hosts' ranks")->type_name("HOST");
   launch->add_option("--env", launching.variables, "Variables passed to other hosts: A,B")->type_name("LIST")->delimiter(',');
@@ -125,10 +155,7 @@ int main(int argc, char** argv) {
   coordinator->add_option("--listen", serving.options.listen, "Port 0: any that is free")
       ->type_name("HOST:PORT")
       ->capture_default_str();
-  coordinator->add_option("--world", serving.options.world, "How many ranks")
-      ->type_name("N")
-      ->check(CLI::Range(1, 1 << 20).description(""))
-      ->required();
+  add_count(*coordinator, "--world", serving.options.world, 1 << 20, "How many ranks")->required();
   coordinator->add_option("--job", serving.options.job, "The job's name, the same for every rank")->type_name("ID");
   coordinator->add_option("--job-file", serving.job_file, "A file to remove at the end")->type_name("FILE");
   add_duration(*coordinator, "--dead-after", serving.options.dead_after, "A silent rank is dead [10s]");
@@ -138,13 +165,8 @@ int main(int argc, char** argv) {
 
   std::vector<std::string> words(argv + 1, argv + argc);
   const std::vector<std::string> commands{"devices", "demo", "ops", "run", "launch", "barrier", "coordinator"};
-  // What follows "--" is the program's own.
-  std::vector<std::string> own;
-  if (!words.empty() && (words[0] == "run" || words[0] == "launch")) {
-    const auto mark = std::find(words.begin(), words.end(), "--");
-    if (mark != words.end()) own.assign(mark + 1, words.end());
-    words.erase(mark, words.end());
-  }
+  if (!words.empty() && words[0] == "run") running.command = take_program(*run, words);
+  if (!words.empty() && words[0] == "launch") launching.command = take_program(*launch, words);
   try {
     if (!words.empty() && !words[0].starts_with("-") && std::find(commands.begin(), commands.end(), words[0]) == commands.end()) {
       return refuse("unknown command '" + tutti::printable(words[0]) + "'", tutti::tools::nearest(words[0], commands),
@@ -156,7 +178,6 @@ int main(int argc, char** argv) {
                     tutti::tools::nearest(function, tutti::tools::function_names()), "tutti ops");
     }
     if (run->parsed()) {
-      running.command.insert(running.command.end(), own.begin(), own.end());
       if (running.command.empty()) {
         std::cerr << "tutti: error: no program to run was given\n" << run->help("tutti");
         return misused;
@@ -164,7 +185,6 @@ int main(int argc, char** argv) {
       return tutti::tools::run_program(running);
     }
     if (launch->parsed()) {
-      launching.command.insert(launching.command.end(), own.begin(), own.end());
       if (launching.command.empty()) {
         std::cerr << "tutti: error: no program to run was given\n" << launch->help("tutti");
         return misused;
@@ -172,6 +192,10 @@ int main(int argc, char** argv) {
       if (static_cast<int>(launching.hosts.size()) > launching.ranks) {
         return refuse(tutti::text("there are ", launching.hosts.size(), " hosts for ", launching.ranks, " ranks"), "",
                       "tutti launch --help");
+      }
+      for (const std::string& host : launching.hosts) {
+        if (!host.empty() && !host.starts_with("-")) continue;
+        return refuse(tutti::text("--hosts: '", tutti::printable(host), "' names no host"), "", "tutti launch --help");
       }
       return tutti::tools::launch(launching);
     }
@@ -185,8 +209,12 @@ int main(int argc, char** argv) {
     return app.exit(help_or_version);
   } catch (const CLI::ParseError& error) {
     return explain(app, error, words);
+  } catch (const tutti::Error& error) {
+    // Where in this command it was found says nothing to its user.
+    std::cerr << tutti::text("tutti: error: ", error.message(), "\n");  // in one piece: other ranks write there too
+    return failed;
   } catch (const std::exception& error) {
-    std::cerr << "tutti: error: " << error.what() << '\n';
+    std::cerr << tutti::text("tutti: error: ", error.what(), "\n");
     return failed;
   }
 }

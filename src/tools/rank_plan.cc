@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
 #include <chrono>
 #include <filesystem>
 
@@ -26,7 +27,8 @@ RankPlan::RankPlan(const LaunchOptions& options)
 
 std::string RankPlan::listening_host() const {
   if (!options_.listen.empty()) return options_.listen;
-  for (const std::string& host : options_.hosts) {
+  for (const std::string& written : options_.hosts) {
+    const std::string host = written.substr(written.find('@') + 1);  // the user is ssh's matter
     if (!is_loopback_name(host)) return address_towards(host);
   }
   return "127.0.0.1";
@@ -54,6 +56,9 @@ std::vector<std::string> RankPlan::own_variables(int rank, const std::string& co
 }
 
 bool RankPlan::is_passed_on(std::string_view name) const {
+  // What has another name was not set by a shell, and cannot be by the one there.
+  const auto is_plain = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; };
+  if (!std::ranges::all_of(name, is_plain)) return false;
   return name.starts_with("TUTTI_") || std::ranges::find(options_.variables, name) != options_.variables.end();
 }
 

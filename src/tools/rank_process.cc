@@ -18,6 +18,8 @@ namespace tutti::tools {
 
 namespace {
 
+constexpr int status_of_ssh = 255;
+
 struct Pipe {
   int read = -1;
   int write = -1;
@@ -48,7 +50,9 @@ std::vector<char*> pointers(std::vector<std::string>& words) {
 }
 
 [[noreturn]] void become(char* const* argv, char** envp, std::array<int, 3> standard, int failure, pid_t launcher) {
-  ::setpgid(0, 0);
+  // A session of its own: what asks a question of the terminal (ssh for a password) fails there and is told, instead of being
+  // stopped for asking from the background.
+  ::setsid();
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != launcher) ::_exit(1);  // it died before the line above
   for (int i = 0; i < 3; ++i) {
@@ -93,7 +97,6 @@ RankProcess::RankProcess(RankStart start) : is_remote_(start.is_remote) {
   const int fork_error = errno;
   ::close(nothing);
   if (pid_ < 0) throw std::system_error(fork_error, std::generic_category(), "no process can be started");
-  ::setpgid(pid_, pid_);  // here too: a signal may be sent before the child has come so far
   Pipe::close(failure.write);
   int error = 0;
   ssize_t count = 0;
@@ -101,7 +104,7 @@ RankProcess::RankProcess(RankStart start) : is_remote_(start.is_remote) {
   if (count == sizeof error) {
     while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) continue;
     pid_ = -1;
-    throw std::system_error(error, std::generic_category(), start.command[0]);
+    throw NotRun(error, std::generic_category(), start.command[0]);
   }
   ::fcntl(output.read, F_SETFL, O_NONBLOCK);
   ::fcntl(errors.read, F_SETFL, O_NONBLOCK);
@@ -169,7 +172,9 @@ std::string RankProcess::how_it_ended() const {
     const char* const name = ::sigdescr_np(WTERMSIG(status_));
     return text("signal ", WTERMSIG(status_), " (", name == nullptr ? "of real time" : name, ")");
   }
-  return text("status ", WEXITSTATUS(status_));
+  const bool may_be_ssh = is_remote_ && WEXITSTATUS(status_) == status_of_ssh;
+  return text("status ", WEXITSTATUS(status_),
+              may_be_ssh ? ", as ssh does when the way there fails or a signal ends the program" : "");
 }
 
 int RankProcess::exit_code() const noexcept { return WIFSIGNALED(status_) ? 128 + WTERMSIG(status_) : WEXITSTATUS(status_); }

@@ -1,9 +1,10 @@
-// One rank of `tutti launch`: a process with pipes, in a group of its own, that does not outlive the launcher.
+// One rank of `tutti launch`: a process with pipes, in a session of its own, that does not outlive the launcher.
 #pragma once
 
 #include <sys/types.h>
 
 #include <string>
+#include <system_error>
 #include <vector>
 
 namespace tutti::tools {
@@ -16,9 +17,14 @@ struct RankStart {
   bool keeps_input = false;              // of the launcher's; others read /dev/null
 };
 
+// The program itself could not be run; the code says why.
+struct NotRun : std::system_error {
+  using std::system_error::system_error;
+};
+
 class RankProcess {
  public:
-  // Returns when the program runs. Throws std::system_error where it could not be started.
+  // Returns when the program runs. Throws NotRun, or std::system_error where no process could be made for it.
   explicit RankProcess(RankStart start);
   RankProcess(RankProcess&& other) noexcept;
   RankProcess(const RankProcess&) = delete;

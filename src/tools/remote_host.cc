@@ -63,7 +63,7 @@ std::vector<std::string> remote_command(const std::string& host, const std::vect
 }
 
 std::string remote_greeting(const std::vector<std::string>& variables, const std::string& folder) {
-  std::string out = text("cd ", quoted(folder), "\n");
+  std::string out = text("cd ", quoted(folder), " || exit 125\n");
   for (const std::string& variable : variables) {
     const std::size_t equals = variable.find('=');
     out += text("export ", variable.substr(0, equals), "=", quoted(variable.substr(equals + 1)), "\n");

@@ -1,5 +1,6 @@
 #include "tools/run.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -25,12 +26,22 @@ void set(const char* variable, const std::string& value) {
 }  // namespace
 
 int say_why_not_started(const std::string& program, int error) {
-  const bool is_missing = error == ENOENT;
-  std::cerr << "tutti: error: the program '" << printable(program) << "' "
-            << (is_missing ? std::string("was not found") : text("cannot be run: ", std::generic_category().message(error)));
-  if (is_missing && program.find('/') == std::string::npos)
-    std::cerr << " in PATH; write ./" << printable(program) << " for one in this folder";
-  std::cerr << '\n';
+  const bool has_path = program.find('/') != std::string::npos;
+  struct stat found {};
+  const bool is_there = has_path && ::stat(program.c_str(), &found) == 0;
+  const bool is_missing = error == ENOENT && !is_there;
+  std::string why = text("cannot be run: ", std::generic_category().message(error));
+  if (is_missing) {
+    why = has_path ? std::string("was not found")
+                   : text("was not found in PATH; write ./", printable(program), " for one in this folder");
+  } else if (is_there && S_ISDIR(found.st_mode)) {
+    why = "cannot be run: it is a folder";
+  } else if (is_there && error == ENOENT) {
+    why = "cannot be run: what its first line names, or the loader it needs, was not found";
+  } else if (is_there && error == EACCES && (found.st_mode & S_IXUSR) == 0) {
+    why += "; chmod +x makes it a program";
+  }
+  std::cerr << "tutti: error: the program '" << printable(program) << "' " << why << '\n';
   return is_missing ? not_found : not_runnable;
 }
 

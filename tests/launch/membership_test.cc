@@ -108,13 +108,11 @@ TEST(Membership, TorchrunOnOneHostNeedsNothingElse) {
   EXPECT_EQ(who.world, 2);
   EXPECT_EQ(who.local_rank, 1);
   EXPECT_EQ(who.launcher, "torchrun");
-  EXPECT_EQ(who.coordinator, "[::1]:29501") << "torch's own store listens at the port itself";
+  EXPECT_EQ(who.coordinator, "") << "in the job's file: the port after MASTER_PORT may be anybody's";
   EXPECT_EQ(who.secret, "");
   EXPECT_THAT(who.job, StartsWith("torchrun-none-29500-"));
   EXPECT_TRUE(who.rank_0_starts_coordinator);
   EXPECT_TRUE(who.one_host);
-  environment.set("MASTER_PORT", "65535");
-  EXPECT_THAT(refusal(), HasSubstr("MASTER_PORT='65535'"));
 }
 
 TEST(Membership, SeveralHostsWithoutASecretAreRefused) {
@@ -126,8 +124,12 @@ TEST(Membership, SeveralHostsWithoutASecretAreRefused) {
   EXPECT_THAT(refusal(), HasSubstr("TUTTI_JOB_SECRET is not set"));
   environment.set("TUTTI_JOB_SECRET", "s");
   EXPECT_EQ(membership_from_environment().secret, "s");
-  EXPECT_EQ(membership_from_environment().coordinator, "node1:29501");
+  EXPECT_EQ(membership_from_environment().coordinator, "node1:29501") << "torch's own store listens at the port itself";
   EXPECT_FALSE(membership_from_environment().one_host);
+  environment.set("MASTER_ADDR", "::1");
+  EXPECT_EQ(membership_from_environment().coordinator, "[::1]:29501");
+  environment.set("MASTER_PORT", "65535");
+  EXPECT_THAT(refusal(), HasSubstr("MASTER_PORT='65535'"));
 }
 
 TEST(Membership, APartOfTorchrunsVariablesIsRefusedUnlessAnotherLauncherSaidAll) {
@@ -205,6 +207,65 @@ TEST(Membership, SlurmsRanksMeetAtTheFirstNodeAtAPortOfTheJob) {
   EXPECT_THAT(refusal(), HasSubstr("SLURM_STEP_NODELIST='gpu[07-08' cannot be"));
   environment.set("SLURM_JOB_ID", nullptr);
   EXPECT_THAT(refusal(), HasSubstr("SLURM_JOB_ID is not"));
+}
+
+TEST(Membership, TorchrunsVariablesSetFromAnotherLaunchersLeaveOneHostToThatOne) {
+  LauncherEnvironment environment{{"RANK", "1"},
+                                  {"WORLD_SIZE", "3"},
+                                  {"MASTER_ADDR", "localhost"},
+                                  {"MASTER_PORT", "29500"},
+                                  {"SLURM_PROCID", "1"},
+                                  {"SLURM_STEP_ID", "0"},
+                                  {"SLURM_STEP_NUM_TASKS", "3"},
+                                  {"SLURM_JOB_ID", "16"},
+                                  {"SLURM_STEP_NODELIST", "node1"},
+                                  {"SLURM_STEP_NUM_NODES", "1"}};
+  EXPECT_EQ(membership_from_environment().launcher, "Slurm");
+  environment.set("SLURM_STEP_NUM_NODES", "2");
+  environment.set("TUTTI_JOB_SECRET", "s");
+  EXPECT_EQ(membership_from_environment().coordinator, "localhost:29501") << "several hosts: MASTER_ADDR says where to meet";
+  environment.set("SLURM_STEP_NUM_NODES", "1");
+  environment.set("RANK", "2");
+  EXPECT_EQ(membership_from_environment().launcher, "torchrun") << "another rank than Slurm's is another launcher's";
+  environment.set("RANK", "1");
+  environment.set("TORCHELASTIC_RUN_ID", "none");
+  EXPECT_EQ(membership_from_environment().launcher, "torchrun") << "its own";
+  for (const std::vector<const char*>& names :
+       {std::vector{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE", "Open MPI"},
+        std::vector{"PMI_RANK", "PMI_SIZE", "MPI_LOCALNRANKS", "MPICH"}}) {
+    LauncherEnvironment another{
+        {"RANK", "1"},   {"WORLD_SIZE", "3"}, {"MASTER_ADDR", "localhost"}, {"MASTER_PORT", "29500"}, {names[0], "1"},
+        {names[1], "3"}, {names[2], "3"}};
+    EXPECT_EQ(membership_from_environment().launcher, names[3]);
+  }
+}
+
+TEST(Membership, SlurmInMpichsWordsIsSlurmAndMpichInsideSlurmIsMpich) {
+  // As set by srun --mpi=pmi2.
+  LauncherEnvironment environment{{"SLURM_PROCID", "1"},
+                                  {"SLURM_STEP_NUM_TASKS", "3"},
+                                  {"SLURM_LOCALID", "1"},
+                                  {"SLURM_STEP_ID", "0"},
+                                  {"SLURM_STEP_NODELIST", "node1"},
+                                  {"SLURM_JOB_ID", "16"},
+                                  {"SLURM_STEP_NUM_NODES", "1"},
+                                  {"PMI_RANK", "1"},
+                                  {"PMI_SIZE", "3"}};
+  EXPECT_EQ(membership_from_environment().launcher, "Slurm");
+  EXPECT_EQ(membership_from_environment().rank, 1);
+  EXPECT_EQ(membership_from_environment().world, 3);
+  EXPECT_TRUE(membership_from_environment().one_host);
+  // mpiexec starts its ranks from one task of a step of its own.
+  environment.set("SLURM_STEP_NUM_TASKS", "1");
+  environment.set("SLURM_PROCID", "0");
+  environment.set("SLURM_LOCALID", "0");
+  environment.set("MPI_LOCALRANKID", "1");
+  environment.set("MPI_LOCALNRANKS", "3");
+  for (const char* rank : {"0", "1"}) {
+    environment.set("PMI_RANK", rank);
+    EXPECT_EQ(membership_from_environment().launcher, "MPICH");
+    EXPECT_EQ(membership_from_environment().world, 3);
+  }
 }
 
 TEST(Membership, ABatchScriptOfSlurmIsNoRank) {

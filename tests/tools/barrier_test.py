@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""`tutti barrier` in scripts, under every launcher. usage: barrier_test.py COMMAND"""
+"""`tutti barrier` in scripts, under every launcher. usage: barrier_test.py COMMAND MESH_MATMUL"""
 
 import os
 import signal
@@ -8,9 +8,11 @@ import sys
 import time
 import unittest
 
+import captured_launchers
 from rank_scripts import PATIENCE, InFolder, wait_until
 
 COMMAND = os.path.abspath(sys.argv.pop(1))
+PROGRAM = os.path.abspath(sys.argv.pop(1))
 SECRET = "0123456789abcdef"
 
 
@@ -98,22 +100,16 @@ class UnderLaunch(Barrier):
 
 class UnderOthers(Barrier):
     def launchers(self, world):
-        """(name, the variables of each rank) of every launcher we read."""
-        port = free_ports()
-        jobs = ",".join(f"localhost:{free_ports()}" for _ in range(world))
-        torchrun = {"WORLD_SIZE": world, "LOCAL_WORLD_SIZE": world, "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
-        slurm = {"SLURM_NTASKS": world, "SLURM_STEP_ID": 0, "SLURM_JOB_ID": 17, "SLURM_NNODES": 1, "SLURM_JOB_NODELIST": "node7"}
-        for name, rank_variable, rest in (
-            ("torchrun", "RANK", torchrun),
-            ("DTensor", "DTENSOR_CLIENT_ID", {"DTENSOR_JOBS": jobs}),
-            ("Open MPI", "OMPI_COMM_WORLD_RANK", {"OMPI_COMM_WORLD_SIZE": world, "OMPI_COMM_WORLD_LOCAL_SIZE": world}),
-            ("MPICH", "PMI_RANK", {"PMI_SIZE": world, "MPI_LOCALNRANKS": world}),
-            ("Slurm", "SLURM_PROCID", slurm),
-        ):
-            yield name, [{rank_variable: rank} | rest for rank in range(world)]
+        """Each with a folder of its own for the job's file: here all of them are the same process, and real ones are not."""
+        folder = self.runtime
+        for i, (name, environments) in enumerate(captured_launchers.environments(world, free_ports)):
+            self.runtime = folder / str(i)
+            self.runtime.mkdir(mode=0o700, exist_ok=True)
+            yield name, environments
+        self.runtime = folder
 
     def assert_nothing_left(self):
-        wait_until(lambda: not list(self.runtime.iterdir()), "the coordinator has ended and taken the job's file away")
+        wait_until(lambda: not list(self.runtime.rglob("tutti-*")), "the coordinator has ended and taken the job's file away")
 
     def test_ranks_of_every_launcher_meet_on_one_host_without_being_told_more(self):
         script = 'for turn in 1 2; do "$TUTTI" barrier --name $turn --timeout 60s || exit 9; done'
@@ -122,12 +118,27 @@ class UnderOthers(Barrier):
             self.assertEqual(self.results(self.start_ranks(script, environments[::-1])), [(0, "", "")] * 3, name)
         self.assert_nothing_left()
 
+    def test_programs_with_collectives_run_under_every_launcher(self):
+        for name, environments in self.launchers(2):
+            results = self.results([self.start(PROGRAM, **environment) for environment in environments])
+            self.assertEqual([status for status, _, _ in results], [0, 0], (name, results))
+            self.assertEqual(results[0][1].count("as expected"), 3, name)
+            self.assertIn("/task:1/device:CPU:0", results[0][1], f"{name}: two processes, not one twice")
+
+    def test_torchruns_port_may_be_taken_on_one_host(self):
+        with socket.socket() as other:
+            other.bind(("127.0.0.1", 0))
+            other.listen(64)
+            port = other.getsockname()[1] - 1
+            environments = [captured_launchers.torchrun(rank, 2, port) for rank in range(2)]
+            self.assertEqual(self.results(self.start_ranks('"$TUTTI" barrier --timeout 60s', environments)), [(0, "", "")] * 2)
+
     def test_a_job_goes_on_after_its_coordinator_has_gone_for_want_of_ranks(self):
         for name, environments in self.launchers(3):
             for _ in range(2):
                 processes = self.start_ranks('"$TUTTI" barrier --timeout 60s', environments)
                 self.assertEqual(self.results(processes), [(0, "", "")] * 3, name)
-                if name == "Open MPI":
+                if name.startswith("Open MPI 4"):
                     self.assert_nothing_left()
 
     def test_several_hosts_need_a_secret(self):
@@ -147,7 +158,7 @@ class UnderOthers(Barrier):
             other.bind(("127.0.0.1", 0))
             other.listen(64)
             port = other.getsockname()[1]
-            settings = {"RANK": 0, "WORLD_SIZE": 2, "LOCAL_WORLD_SIZE": 2, "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port - 1}
+            settings = captured_launchers.mpich(0, 2) | {"TUTTI_COORDINATOR": f"127.0.0.1:{port}"}
             status, _, errors = self.call(COMMAND, "barrier", "--timeout", "300ms", **settings)
         self.assertEqual(status, 1)
         self.assertIn(f"cannot listen at 127.0.0.1:{port}: something else does", errors)
@@ -182,6 +193,7 @@ class Coordinator(Barrier):
         ((status, _, errors),) = self.results(stranger)
         self.assertEqual(status, 1)
         self.assertIn("tutti: error: ", errors)
+        self.assertIn("is TUTTI_JOB_SECRET the same for all?", errors)
         self.assertNotIn(SECRET, errors)
 
     def test_ends_at_a_signal_and_takes_the_jobs_file_with_it(self):
@@ -201,7 +213,18 @@ class Coordinator(Barrier):
         self.assertEqual(status, 1)
         self.assertIn(address, errors)
         self.assertIn("Address already in use", errors)
+        self.assertNotIn(".cc:", errors)
+        self.assertIn("'0' ranks cannot be: a whole number from 1 to", self.call(COMMAND, "coordinator", "--world", "0")[2])
         self.assertEqual(self.call(COMMAND, "coordinator", TUTTI_JOB_SECRET=SECRET)[0], 2)
+
+
+    def test_that_is_gone_is_named_with_where_it_was(self):
+        process, address = self.coordinator()
+        process.kill()
+        process.wait(PATIENCE)
+        ranks = self.start_ranks('"$TUTTI" barrier --timeout 300ms', self.ranks(address, ranks=[0]))
+        expected = f"tutti: error: cannot join the job at {address}: Connection refused; does its coordinator run there?\n"
+        self.assertEqual(self.results(ranks), [(1, "", expected)])
 
 
 class Alone(Barrier):
@@ -221,6 +244,7 @@ class Alone(Barrier):
         self.assertEqual(status, 2)
         self.assertIn("did you mean '--timeout'?", errors)
         self.assertEqual(self.call(COMMAND, "barrier", "--timeout", "soon")[0], 2)
+        self.assertIn("'-5s' is no length of time", self.call(COMMAND, "barrier", "--timeout", "-5s")[2])
         self.assertIn("did you mean 'barrier'?", self.call(COMMAND, "barier")[2])
 
 

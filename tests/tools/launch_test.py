@@ -3,6 +3,7 @@
 
 import collections
 import os
+import pty
 import re
 import signal
 import subprocess
@@ -47,6 +48,10 @@ class Ranks(Launch):
     def test_arguments_reach_the_program_as_they_are(self):
         _, output, _ = self.call(COMMAND, "launch", "-n", "1", "--", "printf", "%s\n", "a b", "--hosts", "-n", "$x", "")
         self.assertEqual(output, "[0] a b\n[0] --hosts\n[0] -n\n[0] $x\n[0] \n")
+
+    def test_the_program_begins_with_the_first_word_that_is_no_option(self):
+        words = ("launch", "--timeout-grace", "5s", "-n", "1", "--keep-going", "printf", "%s\n", "-l", "--", "--ranks")
+        self.assertEqual(self.call(COMMAND, *words), (0, "[0] -l\n[0] --\n[0] --ranks\n", ""))
 
     def test_rank_0_reads_the_input_and_others_read_nothing(self):
         status, output, _ = self.launch(2, "cat", input="a line\n")
@@ -171,7 +176,18 @@ class Failure(Launch):
         self.assertIn("tutti: error: the program 'nowhere-to-be-found' was not found in PATH", errors)
         status, _, errors = self.call(COMMAND, "launch", "-n", "2", "--", self.folder)
         self.assertEqual(status, 126)
-        self.assertIn("cannot be run: Permission denied", errors)
+        self.assertIn("cannot be run: it is a folder", errors)
+        program = self.folder / "program"
+        program.write_text("#!/nowhere/sh\n")
+        self.assertIn("Permission denied; chmod +x makes it a program", self.call(COMMAND, "launch", "-n", "2", program)[2])
+        program.chmod(0o755)
+        self.assertIn("what its first line names", self.call(COMMAND, "launch", "-n", "2", program)[2])
+
+
+    def test_a_limit_of_the_system_is_told_from_a_program_that_cannot_be_run(self):
+        status, output, errors = self.call("sh", "-c", f'ulimit -n 64; exec "{COMMAND}" launch -n 100 -- sleep 60')
+        self.assertEqual((status, output), (1, ""))
+        self.assertRegex(errors, r"error: rank \d+ of 100 could not be started: .*Too many open files; raise the limit")
 
 
 class Signals(Launch):
@@ -218,6 +234,15 @@ class Signals(Launch):
         self.assertEqual(launched.returncode, 128 + 9)
         self.assertIn("tutti: interrupted again; the ranks are killed\n", errors)
 
+    def test_who_interrupts_in_vain_is_told_how_to_go_on(self):
+        launched = self.start_launch(1, 'trap "" INT; echo ready; while :; do sleep 0.01; done')
+        launched.stdout.readline()
+        launched.send_signal(signal.SIGINT)
+        line = launched.stderr.readline()
+        self.assertRegex(line, r"\Atutti: interrupted, and rank 0 \(pid \d+\) still runs; a second interrupt kills it\n\Z")
+        launched.send_signal(signal.SIGINT)
+        self.assertEqual(launched.wait(PATIENCE), 128 + 9)
+
     def test_when_the_launcher_is_killed_nothing_of_its_ranks_is_left(self):
         script = "echo $$ > rank$TUTTI_RANK; sleep 60 & echo $! > child$TUTTI_RANK; wait"
         launched = self.start_launch(3, script)
@@ -251,6 +276,11 @@ class Hosts(Launch):
         lines = sorted(re.sub(r":\d+", "", line) for line in output.splitlines())
         rest = f"3 it's \"1\"|  $2,,own 32 127.0.0.1 {os.path.realpath(self.folder)}"
         self.assertEqual(lines, [f"[0] alpha 0 0 {rest}", f"[1] alpha 1 1 {rest}", f"[2] beta 2 0 {rest}"])
+
+    def test_a_variable_that_no_shell_can_name_stays_here(self):
+        words = ("launch", "-n", "1", "--hosts", "localhost", "sh", "-c", "echo $TUTTI_X")
+        settings = {"TUTTI_RSH": self.shell, "TUTTI_X": "own", "TUTTI_A-B": "1"}
+        self.assertEqual(self.call(COMMAND, *words, **settings), (0, "[0] own\n", ""))
 
     def test_no_secret_stands_in_a_command_line(self):
         _, output, _ = self.launch(2, "echo $TUTTI_JOB_SECRET", "--hosts", "localhost", TUTTI_RSH=self.shell)
@@ -291,6 +321,43 @@ class Hosts(Launch):
         launched.kill()
         wait_until(lambda: not any(map(is_alive, pids)), "the ranks are dead")
 
+    def test_a_host_that_is_not_reached_is_told_from_a_program_that_failed(self):
+        self.shell.write_text("#!/bin/sh\necho 'ssh: Could not resolve hostname alpha' >&2\nexit 255\n")
+        status, _, errors = self.launch(1, "true", "--hosts", "alpha", "--listen", "127.0.0.1", TUTTI_RSH=self.shell)
+        self.assertEqual(status, 255)
+        said = "ended with status 255, as ssh does when the way there fails or a signal ends the program\n"
+        self.assertEqual(errors, f"[0] ssh: Could not resolve hostname alpha\ntutti: rank 0 (on alpha) {said}")
+
+    def test_a_shell_that_asks_the_terminal_is_refused_and_does_not_hang(self):
+        # As ssh does for a password. Under a terminal, with the launcher in front.
+        self.shell.write_text("#!/bin/sh\nread answer < /dev/tty || exit 255\n")
+        child, terminal = pty.fork()
+        if child == 0:
+            os.environ["TUTTI_RSH"] = str(self.shell)
+            os.execv(COMMAND, [COMMAND, "launch", "-n", "1", "--hosts", "localhost", "--", "true"])
+        self.addCleanup(os.close, terminal)
+        try:
+            wait_until(lambda: not is_alive(child), "it has ended", 20)
+        finally:
+            if is_alive(child):
+                os.kill(child, signal.SIGKILL)
+            _, status = os.waitpid(child, 0)
+        self.assertEqual(os.waitstatus_to_exitcode(status), 255)
+
+    def test_a_folder_that_the_other_host_does_not_have_stops_the_rank(self):
+        folder = self.folder / "only here"
+        folder.mkdir()
+        self.shell.write_text('#!/bin/sh\nshift\ncd / && rmdir "$OLDPWD" && exec sh -c "$*"\n')
+        launch = (COMMAND, "launch", "-n", "1", "--hosts", "localhost", "echo", "ran")
+        status, output, errors = self.call("sh", "-c", 'cd "only here" && exec "$0" "$@"', *launch, TUTTI_RSH=self.shell)
+        self.assertEqual((status, output), (125, ""))
+        self.assertIn(str(folder), errors)
+
+    def test_a_host_may_be_given_with_its_user(self):
+        words = ("launch", "-n", "1", "--hosts", "root@localhost", "echo", "ran")
+        self.assertEqual(self.call(COMMAND, *words, TUTTI_RSH=self.shell), (0, "[0] ran\n", ""))
+        self.assertIn("root@localhost exec", (self.folder / "commands").read_text())
+
     def test_a_remote_shell_that_fails_is_told(self):
         status, _, errors = self.launch(1, "true", "--hosts", "localhost", TUTTI_RSH="/nowhere/ssh")
         self.assertEqual(status, 127)
@@ -307,7 +374,12 @@ class Mistakes(Launch):
     def test_are_refused_before_anything_runs(self):
         program = ("--", "sh", "-c", "echo ran")
         self.assertIn("--ranks", self.refused(*program))
-        self.assertIn("0", self.refused("-n", "0", *program))
+        for ranks in ("0", "-1", "two", "100000"):
+            said = f"'{ranks}' ranks cannot be: a whole number from 1 to 4096 was expected"
+            self.assertIn(said, self.refused("-n", ranks, *program))
+        self.assertNotIn("did you mean", self.refused("-n", "2", "-l", *program))
+        self.assertIn("'-oX' names no host", self.refused("-n", "2", "--hosts", "a,-oX", *program))
+        self.assertIn("'' names no host", self.refused("-n", "2", "--hosts", "", *program))
         self.assertIn("did you mean '--hosts'?", self.refused("-n", "2", "--host", "a", *program))
         self.assertIn("did you mean '--timeout-grace'?", self.refused("-n", "2", "--timeout-grade", "5s", *program))
         told = self.refused("-n", "2", "--timeout-grace", "5", *program)

@@ -88,7 +88,7 @@ class Command(Run):
         self.assertEqual(self.call(COMMAND, "run", "--", "./nowhere").returncode, 127)
         done = self.call(COMMAND, "run", "--", str(self.folder))
         self.assertEqual(done.returncode, 126)
-        self.assertIn("cannot be run: Permission denied", done.stderr)
+        self.assertIn("cannot be run: it is a folder", done.stderr)
 
     def test_no_program_prints_the_usage(self):
         for words in (["run"], ["run", "--"], ["run", "--sync", "error"]):

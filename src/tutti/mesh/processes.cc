@@ -89,12 +89,13 @@ class Job {
   void leave() noexcept {
     for (ProcessGroup* group : groups()) group->close();
     lose(-1, "this process is ending");
-    // Not reset under the lock: its thread may be in lose().
-    std::shared_ptr<Member> last;
+    Member* left = nullptr;
     {
       const std::lock_guard lock(mutex_);
-      last = std::move(member_);
+      left = member_.get();
     }
+    // It stays: threads that make collectives may still be at it. Not under the lock: its own thread may be in lose().
+    if (left != nullptr) left->leave();
   }
 
  private:

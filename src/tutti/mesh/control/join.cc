@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "tutti/base/error.h"
+#include "tutti/base/log.h"
 #include "tutti/base/text.h"
 #include "tutti/mesh/control/messages.h"
 #include "tutti/mesh/wire/handshake.h"
@@ -141,6 +142,7 @@ std::shared_ptr<Link> join(const Membership& who, const MemberOptions& options, 
   const Address address = Address::parse(who.coordinator, site);
   const std::uint64_t incarnation = wire::fresh_number();
   const auto deadline = Clock::now() + options.connect_timeout;
+  auto next_line = Clock::now() + options.log_every;
   for (;;) {
     std::string why;
     try {
@@ -152,8 +154,12 @@ std::shared_ptr<Link> join(const Membership& who, const MemberOptions& options, 
     // It may not have started yet.
     const auto pause = std::min(Clock::now() + between_attempts, deadline);
     if (Clock::now() >= deadline) {
-      throw DeadlineExceeded(
-          text("cannot join the job at ", who.coordinator, " within ", options.connect_timeout.count(), " ms: ", why), site);
+      throw DeadlineExceeded(text("cannot join the job at ", who.coordinator, ": ", why, "; does its coordinator run there?"),
+                             site);
+    }
+    if (Clock::now() >= next_line) {
+      next_line += options.log_every;
+      log(LogLevel::warning, text("rank ", who.rank, " still tries to reach the coordinator at ", who.coordinator, ": ", why));
     }
     poll(nullptr, 0, static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(pause - Clock::now()).count()));
   }

@@ -27,6 +27,8 @@ constexpr std::uint64_t socket_id = 0;
 constexpr std::uint64_t wake_id = 1;
 constexpr std::chrono::milliseconds leave_takes_at_most{1'000};
 
+constexpr const char* has_left = "this process has left the job";
+
 int milliseconds_until(Clock::time_point time, Clock::time_point now) {
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(time - now).count();
   return static_cast<int>(std::clamp<std::int64_t>(left, 0, 3'600'000));
@@ -70,22 +72,37 @@ Link::~Link() {
     static_cast<void>(socket_.release());
     return;
   }
+  leave();
+}
+
+void Link::leave() noexcept {
+  if (forked()) return;
   {
     const std::lock_guard lock(mutex_);
-    leaving_ = true;
+    if (std::exchange(leaving_, true)) return;
     if (ended_.empty()) write(message(Request::leave));
   }
   wake();
   thread_->join();
   keep_in_forked_child(socket_.get());
-  // The coordinator hangs up once it has heard; without that word a reset could overtake the leave.
+  bool is_heard = true;
+  {
+    const std::lock_guard lock(mutex_);
+    if (ended_.empty()) {
+      ended_ = has_left;
+      is_heard = false;
+    }
+    turn_.notify_all();
+  }
+  // The coordinator hangs up once it has heard, which wakes who reads; without that word a reset could overtake the leave.
   shutdown(socket_.get(), SHUT_WR);
   std::array<char, 4096> rest;
   const auto until = Clock::now() + leave_takes_at_most;
-  while (ended_.empty() && wait_until(socket_.get(), true, until)) {
+  while (!is_heard && wait_until(socket_.get(), true, until)) {
     const ssize_t got = recv(socket_.get(), rest.data(), rest.size(), 0);
-    if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR)) break;
+    is_heard = got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR);
   }
+  shutdown(socket_.get(), SHUT_RDWR);
 }
 
 bool Link::forked() const noexcept { return getpid() != owner_; }
@@ -152,7 +169,7 @@ void Link::watch() {
 
 void Link::end(const std::string& why) {
   if (!ended_.empty()) return;
-  ended_ = why;
+  ended_ = leaving_ ? has_left : why;  // the coordinator hangs up on who has left
   if (!leaving_) tell_news({-1, why, std::nullopt});
   unsent_.clear();
   watch();

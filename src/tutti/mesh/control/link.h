@@ -35,10 +35,14 @@ class Link {
  public:
   // `socket` is past the welcome; `rest` holds what came behind it.
   Link(Descriptor socket, wire::FrameReader rest, LinkOptions options);
-  // Takes leave, and waits a moment for the coordinator to have heard it. In a forked child: lets go without a word.
+  // Takes leave. In a forked child: lets go without a word.
   ~Link();
   Link(const Link&) = delete;
   Link& operator=(const Link&) = delete;
+
+  // Says so, and waits a moment for the coordinator to have heard it. Whoever waits for an answer, and whoever comes later, is
+  // told.
+  void leave() noexcept;
 
   // A ticket for which an answer will be kept until it is taken or forgotten.
   std::uint64_t open_ticket();

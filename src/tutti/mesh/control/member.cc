@@ -175,6 +175,7 @@ class RemoteMember final : public Member {
   RemoteMember(Membership who, std::chrono::milliseconds log_every, std::shared_ptr<Link> link)
       : who_(std::move(who)), log_every_(log_every), link_(std::move(link)) {}
 
+  void leave() noexcept override { link_->leave(); }
   [[nodiscard]] const Membership& who() const noexcept override { return who_; }
   [[nodiscard]] std::string local_host() const override { return link_->local_host(); }
 

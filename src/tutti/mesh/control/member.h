@@ -57,8 +57,11 @@ class Member {
   Member() = default;
   Member(const Member&) = delete;
   Member& operator=(const Member&) = delete;
-  // Takes leave, which others can tell from a death.
+  // Takes leave, if leave() has not.
   virtual ~Member() = default;
+
+  // Others can tell it from a death. Calls under way in other threads fail, and so do later ones.
+  virtual void leave() noexcept = 0;
 
   [[nodiscard]] virtual const Membership& who() const noexcept = 0;
   // The address of this process's host that the coordinator is reached from: where other processes can reach it.

@@ -108,8 +108,22 @@ Said from_ours(const Variables& variables) {
   return {who, ""};
 }
 
+// Scripts for PyTorch set torchrun's variables from another launcher's. Where that one says that all are on one host, it is
+// enough.
+bool repeat_a_launcher_of_one_host() {
+  const auto repeat = [](const char* rank, const char* world) {
+    return all_set({rank, world}) && Variables::value("RANK") == Variables::value(rank) &&
+           Variables::value("WORLD_SIZE") == Variables::value(world);
+  };
+  const auto are_all = [](const char* local_size) { return Variables::value(local_size) == Variables::value("WORLD_SIZE"); };
+  return (repeat("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE") && are_all("OMPI_COMM_WORLD_LOCAL_SIZE")) ||
+         (repeat("PMI_RANK", "PMI_SIZE") && are_all("MPI_LOCALNRANKS")) ||
+         (repeat("SLURM_PROCID", "SLURM_STEP_NUM_TASKS") && Variables::value("SLURM_STEP_NUM_NODES") == "1");
+}
+
 Said from_torchrun(const Variables& variables) {
   if (!any_set({"RANK", "WORLD_SIZE"})) return {};
+  if (!Variables::is_set("TORCHELASTIC_RUN_ID") && repeat_a_launcher_of_one_host()) return {};
   const bool has_place = Variables::is_set("TUTTI_COORDINATOR") || all_set({"MASTER_ADDR", "MASTER_PORT"});
   if (!all_set({"RANK", "WORLD_SIZE"}) || !has_place) {
     return {std::nullopt, variables.what_is_missing("torchrun", {"RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"})};
@@ -123,7 +137,7 @@ Said from_torchrun(const Variables& variables) {
     const std::string run = run_of("", "RANK");
     who.job = run.empty() ? "" : who.job + run;
   }
-  if (Variables::is_set("MASTER_PORT")) {
+  if (Variables::is_set("MASTER_PORT") && (!who.one_host || who.job.empty())) {
     // torch's own store listens at the port itself.
     const int port = variables.number("MASTER_PORT", 1, 65'534) + 1;
     const std::string host = Variables::value("MASTER_ADDR");
@@ -178,6 +192,10 @@ Said from_open_mpi(const Variables& variables) {
 
 Said from_mpich(const Variables& variables) {
   if (!any_set({"PMI_RANK", "PMI_SIZE"})) return {};
+  // `srun --mpi=pmi2` says the same in MPICH's words, and less: Slurm's own variables know the hosts.
+  const bool is_mpiexec = Variables::is_set("MPI_LOCALNRANKS");
+  if (!is_mpiexec && Variables::is_set("SLURM_STEP_ID") && Variables::value("PMI_RANK") == Variables::value("SLURM_PROCID"))
+    return {};
   if (!all_set({"PMI_RANK", "PMI_SIZE"})) return {std::nullopt, variables.what_is_missing("MPICH", {"PMI_RANK", "PMI_SIZE"})};
   Membership who = numbers(variables, "PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID");
   who.launcher = "MPICH";

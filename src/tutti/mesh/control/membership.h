@@ -23,9 +23,10 @@ struct Membership {
 };
 
 // The first complete set of variables wins: ours (TUTTI_RANK, TUTTI_WORLD_SIZE, TUTTI_LOCAL_RANK, TUTTI_COORDINATOR,
-// TUTTI_JOB_ID, TUTTI_JOB_SECRET), torchrun's, DTensor's, Open MPI's, MPICH's, Slurm's; none: alone. Ours that are set beside
-// another launcher's take the place of what that one would say. Throws InvalidArgument for a set of which only a part is there or
-// a value that cannot be, naming the variables. Waits for nothing.
+// TUTTI_JOB_ID, TUTTI_JOB_SECRET), torchrun's, DTensor's, Open MPI's, MPICH's, Slurm's; none: alone. One that only repeats
+// what another says in more detail does not count. Ours that are set beside another launcher's take the place of what that one
+// would say. Throws InvalidArgument for a set of which only a part is there or a value that cannot be, naming the variables.
+// Waits for nothing.
 Membership membership_from_environment(Site site = {});
 
 }  // namespace tutti
