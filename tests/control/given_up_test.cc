@@ -81,6 +81,24 @@ TEST_F(AMeetingGivenUp, IsNotTakenForAnotherThatFollows) {
   meet("barrier 'b'");
 }
 
+TEST_F(AMeetingGivenUp, DisagreesWithNothingThatTheOthersAreAtMeanwhile) {
+  const auto waiting = arrive_before_others(*zero, later("barrier 'b'"));
+  give_up("barrier 'a'");
+  go_on();
+  one->arrive(later("barrier 'b'"))->wait();
+  waiting->wait();
+  meet("barrier 'c'");
+}
+
+TEST_F(AMeetingGivenUp, OpensNothingThatTheOthersWouldDisagreeWith) {
+  give_up("barrier 'a'");
+  go_on();
+  one->put("what was given up has come by now", "");
+  const auto next = arrive_before_others(*zero, later("barrier 'b'"));
+  one->arrive(later("barrier 'b'"))->wait();
+  next->wait();
+}
+
 TEST_F(AMeetingGivenUp, CanBeGivenUpAgain) {
   const auto first = arrive_before_others(*zero, later("barrier 'a'"));
   give_up("barrier 'a'");

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <mutex>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -33,15 +34,17 @@ class ProcessGroup {
   void break_circle(const MeetingReport& report);
 
  private:
-  void open_exchange();
+  void open_exchange(Site site);
 
   Member& member_;
-  StoreRendezvous store_;  // outlives the exchange
   MeetingPlace barriers_;
   MeetingPlace roll_calls_;
+  StoreRendezvous store_;  // outlives the exchange
   Stream stream_;
   std::unique_ptr<Exchange> owned_;
   std::atomic<Exchange*> exchange_{nullptr};
+  int openings_ = 0;           // so many were tried, by all
+  std::stop_source gives_up_;  // opening one
   ShortLock guard_;
   std::string lost_;  // why; empty: all are there
 };

@@ -56,7 +56,7 @@ class Assembly {
   // False: no message of ours.
   bool handle(int rank, Request request, wire::FieldReader& in, Time now);
   bool arrive(int rank, wire::FieldReader& in, Time now);
-  bool put(int rank, wire::FieldReader& in);
+  bool put(int rank, wire::FieldReader& in, Time now);
   bool get(int rank, wire::FieldReader& in);
   bool abort(int rank, wire::FieldReader& in);
   bool explain(int rank, wire::FieldReader& in, Time now);

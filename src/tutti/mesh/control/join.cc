@@ -8,6 +8,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <optional>
 #include <utility>
 
 #include "tutti/base/error.h"
@@ -37,7 +38,13 @@ class Dialogue {
  public:
   Dialogue(Descriptor socket, Clock::time_point deadline) : socket_(std::move(socket)), deadline_(deadline) {}
 
-  void say(std::string_view frames) {
+  // From now on frames are sealed, both ways.
+  void seal(const wire::Seals& seals) { seals_ = seals; }
+
+  void say(std::string_view plain) {
+    std::string sealed;
+    if (seals_) seals_->outgoing.close_onto(sealed, plain);
+    std::string_view frames = seals_ ? sealed : plain;
     while (!frames.empty()) {
       const ssize_t sent = send(socket_.get(), frames.data(), frames.size(), MSG_NOSIGNAL);
       if (sent > 0) {
@@ -53,7 +60,7 @@ class Dialogue {
 
   std::string hear() {
     for (;;) {
-      if (const auto message = in_.next()) return std::string(*message);
+      if (const auto message = in_.next()) return opened(*message);
       if (in_.broken()) return {};
       if (!wait_until(socket_.get(), true, deadline_)) throw TryAgain{"it does not answer"};
       std::array<char, 4096> buffer;
@@ -65,12 +72,19 @@ class Dialogue {
   }
 
   wire::FrameReader& in() noexcept { return in_; }
+  [[nodiscard]] const wire::Seals& seals() const { return seals_.value(); }
   Descriptor& socket() noexcept { return socket_; }
 
  private:
+  // Nothing in it: not from the other end.
+  std::string opened(std::string_view message) {
+    return std::string(seals_ ? seals_->incoming.open(message).value_or(std::string_view()) : message);
+  }
+
   Descriptor socket_;
   Clock::time_point deadline_;
-  wire::FrameReader in_{wire::largest_answer};
+  std::optional<wire::Seals> seals_;
+  wire::FrameReader in_{wire::largest_answer + wire::seal_size};
 };
 
 std::shared_ptr<Link> take_seat(Descriptor socket, const Membership& who, const MemberOptions& options, std::uint64_t incarnation,
@@ -102,6 +116,7 @@ std::shared_ptr<Link> take_seat(Descriptor socket, const Membership& who, const 
                          wire::as_text(wire::proof(who.secret, wire::Side::coordinator, challenge->nonce, response.nonce)))) {
     refuse("does not know the job's secret: something else answers there");
   }
+  dialogue.seal(wire::seals_of(who.secret, wire::Side::member, challenge->nonce, response.nonce));
   Hello hello;
   hello.job = who.job;
   hello.world = static_cast<std::uint32_t>(who.world);
@@ -116,15 +131,17 @@ std::shared_ptr<Link> take_seat(Descriptor socket, const Membership& who, const 
   const auto kind = static_cast<Answer>(in.u8());
   if (kind == Answer::refused) refuse(text("refused this process: ", in.text(longest_why)));
   const std::chrono::milliseconds its_dead_after(in.i64());
+  const std::int64_t its_time = in.i64();
   if (kind != Answer::welcome || !in.done() || its_dead_after.count() < 1) refuse("is none of ours: it answers in another way");
   LinkOptions link;
   link.address = who.coordinator;
   link.dead_after = options.dead_after;
+  link.its_time = its_time;
   // Often enough for both to know that the other lives.
   link.heartbeat =
       std::max(std::chrono::milliseconds(1), std::min({options.heartbeat, its_dead_after / 4, options.dead_after / 4}));
   link.doing = options.doing;
-  return std::make_shared<Link>(std::move(dialogue.socket()), std::move(dialogue.in()), std::move(link));
+  return std::make_shared<Link>(std::move(dialogue.socket()), std::move(dialogue.in()), dialogue.seals(), std::move(link));
 }
 
 }  // namespace

@@ -26,6 +26,10 @@ namespace {
 constexpr std::uint64_t socket_id = 0;
 constexpr std::uint64_t wake_id = 1;
 constexpr std::chrono::milliseconds leave_takes_at_most{1'000};
+// So far may two clocks drift apart from one beat to the next.
+constexpr std::int64_t drift = 1'000'000;
+
+std::int64_t nanoseconds_of(Clock::time_point time) { return std::chrono::nanoseconds(time.time_since_epoch()).count(); }
 
 int milliseconds_until(Clock::time_point time, Clock::time_point now) {
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(time - now).count();
@@ -36,14 +40,17 @@ int milliseconds_until(Clock::time_point time, Clock::time_point now) {
 
 std::string Link::local_host() const { return Address::parse(bound_address(socket_.get()), Site()).host; }
 
-Link::Link(Descriptor socket, wire::FrameReader rest, LinkOptions options)
+Link::Link(Descriptor socket, wire::FrameReader rest, const wire::Seals& seals, LinkOptions options)
     : options_(std::move(options)),
       socket_(std::move(socket)),
       epoll_(epoll_create1(EPOLL_CLOEXEC)),
       wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
       owner_(getpid()),
       heard_(Clock::now().time_since_epoch().count()),
+      ahead_(options_.its_time - nanoseconds_of(Clock::now())),
       in_(std::move(rest)),
+      opens_(seals.incoming),
+      seals_(seals.outgoing),
       next_beat_(Clock::now()) {
   epoll_event event{};
   event.events = EPOLLIN;
@@ -53,7 +60,7 @@ Link::Link(Descriptor socket, wire::FrameReader rest, LinkOptions options)
   }
   close_in_forked_child(socket_.get());
   try {
-    while (const auto message = in_.next()) dispatch(*message);
+    dispatch_all();
     const std::lock_guard lock(mutex_);
     watch();
     thread_ = std::make_unique<std::thread>([this] { run(); });
@@ -108,6 +115,10 @@ void Link::throw_if_ended(Site site) const {
 std::chrono::milliseconds Link::silence() const {
   const Clock::time_point heard{Clock::duration(heard_.load(std::memory_order_relaxed))};
   return std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - heard);
+}
+
+std::int64_t Link::coordinator_time(Clock::time_point then) const {
+  return nanoseconds_of(then) + ahead_.load(std::memory_order_relaxed);
 }
 
 std::uint64_t Link::open_ticket() {
@@ -175,12 +186,9 @@ void Link::send_quietly(std::string_view frames) noexcept {
 }
 
 void Link::write(std::string_view frames) {
-  if (!unsent_.empty()) {
-    unsent_ += frames;
-  } else {
-    unsent_ = frames;
-    write_rest();
-  }
+  const bool is_first = unsent_.empty();
+  seals_.close_onto(unsent_, frames);
+  if (is_first) write_rest();
 }
 
 void Link::write_rest() {
@@ -255,11 +263,23 @@ void Link::read() {
   }
   heard_.store(Clock::now().time_since_epoch().count(), std::memory_order_relaxed);
   in_.append({buffer.data(), static_cast<std::size_t>(got)});
-  while (const auto message = in_.next()) dispatch(*message);
-  if (in_.broken()) {
-    const std::lock_guard lock(mutex_);
-    end(text("the coordinator at ", options_.address, " is lost: it sent a frame of an impossible length"));
+  dispatch_all();
+}
+
+void Link::dispatch_all() {
+  const char* fault = nullptr;
+  while (const auto sealed = in_.next()) {
+    const auto message = opens_.open(*sealed);
+    if (!message) {
+      fault = "a frame came that it did not seal";
+      break;
+    }
+    dispatch(*message);
   }
+  if (in_.broken()) fault = "it sent a frame of an impossible length";
+  if (fault == nullptr) return;
+  const std::lock_guard lock(mutex_);
+  end(text("the coordinator at ", options_.address, " is lost: ", fault));
 }
 
 void Link::tell_news(News news) {
@@ -304,7 +324,12 @@ void Link::dispatch(std::string_view message) {
     case Answer::stuck: return tell_news({-1, {}, read_report(in)});
     case Answer::dropped:
       return end(text("the coordinator at ", options_.address, " counts this process as dead: ", in.text(longest_why)));
-    case Answer::beat:
+    case Answer::beat: {
+      // The message that took the shortest time tells best.
+      const std::int64_t seen = in.i64() - nanoseconds_of(Clock::now());
+      ahead_.store(std::max(seen, ahead_.load(std::memory_order_relaxed) - drift), std::memory_order_relaxed);
+      return;
+    }
     case Answer::welcome:
     case Answer::refused: return;
   }
