@@ -96,6 +96,7 @@ TEST_F(ManyGroups, AreKeptForAMemberThatTookTheSeatOfADeadOneAndPutItsOwn) {
   put(0, "key", ranks_of_all);
   die(2);
   join(2);
+  EXPECT_EQ(assembly.stored(), 0U) << "it has nothing to do with those before it";
   put(2, "key", ranks_of_all);
   const std::size_t held = assembly.stored();
   pass(milliseconds(900));

@@ -44,6 +44,17 @@ TEST(AnExplanation, IsTheSameForAllWhoAskAboutOneFailure) {
   EXPECT_EQ(one->explain(meeting, {.attempt = 8, .cause = Cause::member_lost, .arrived = {1}}).arrived, 1);
 }
 
+TEST(AnExplanation, IsNotThatOfAnEarlierProcessWithTheSameRank) {
+  const Served served(2);
+  const auto zero = served.join(0);
+  const Meeting meeting = meeting_of(2, "barrier 'x'");
+  auto one = served.join(1);
+  EXPECT_EQ(one->explain(meeting, {.attempt = 1, .arrived = {1}}).cause, Cause::timed_out);
+  one.reset();
+  one = served.join(1);
+  EXPECT_EQ(one->explain(meeting, {.attempt = 1, .cause = Cause::mismatch, .arrived = {0, 1}}).cause, Cause::mismatch);
+}
+
 // Two meetings held elsewhere, each of which waits for who is at the other.
 class ACircleElsewhere : public testing::Test {
  protected:

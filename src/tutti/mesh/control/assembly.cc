@@ -46,6 +46,7 @@ void Assembly::hello(SessionId from, wire::FieldReader& in, Time now) {
     return outbox_.close(from);
   }
   const auto rank = static_cast<int>(hello.rank);
+  if (roster_.seat(rank).state != Seat::State::never_came) forget_groups_of(rank, now);
   roster_.sit_down(hello, from, now);
   ranks_.emplace(from, rank);
   anybody_came_ = true;
@@ -226,7 +227,7 @@ bool Assembly::explain(int rank, wire::FieldReader& in, Time now) {
   if (known == explanations_.end()) {
     if (explanations_.size() == most_explanations) explanations_.pop_front();
     const MeetingEnd end{attempt, static_cast<MeetingReport::Cause>(cause), arrived, draining, waited, detail};
-    explanations_.push_back({call.group, attempt, meetings_.explain(call, end, now)});
+    explanations_.push_back({call.group, call.ranks, attempt, meetings_.explain(call, end, now)});
     known = std::prev(explanations_.end());
   }
   outbox_.send(roster_.seat(rank).session, message(Answer::explained, [&](wire::FieldWriter& out) {
@@ -235,6 +236,13 @@ bool Assembly::explain(int rank, wire::FieldReader& in, Time now) {
                  append_report(out, aborted_ ? *aborted_ : known->report);
                }));
   return true;
+}
+
+void Assembly::forget_groups_of(int rank, Time now) {
+  store_.forget_groups_of(rank, now);
+  store_.tick(now);
+  std::erase_if(explanations_,
+                [rank](const Explanation& e) { return std::binary_search(e.ranks.begin(), e.ranks.end(), rank); });
 }
 
 void Assembly::leave(int rank, Time now) {

@@ -8,7 +8,9 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <new>
 #include <optional>
+#include <system_error>
 #include <utility>
 
 #include "tutti/base/error.h"
@@ -165,6 +167,10 @@ std::shared_ptr<Link> join(const Membership& who, const MemberOptions& options, 
       if (socket.valid()) return take_seat(std::move(socket), who, options, incarnation, deadline, site);
     } catch (const TryAgain& again) {
       why = again.why;
+    } catch (const std::system_error& error) {
+      throw InvalidState(text("the connection to the coordinator cannot be made: ", error.what()), site);
+    } catch (const std::bad_alloc&) {
+      throw OutOfMemory("the connection to the coordinator cannot be made: no memory is left", site);
     }
     // It may not have started yet.
     const auto pause = std::min(Clock::now() + between_attempts, deadline);

@@ -58,7 +58,8 @@ void Store::forget_all(int rank) {
 
 void Store::forget_groups_of(int rank, Clock::time_point until) {
   for (auto& [key, entry] : values_) {
-    if (entry.until || !std::binary_search(entry.ranks.begin(), entry.ranks.end(), rank)) continue;
+    if (!std::binary_search(entry.ranks.begin(), entry.ranks.end(), rank) || (entry.until && *entry.until <= until)) continue;
+    if (entry.until) leaving_.erase({*entry.until, key});
     entry.until = until;
     leaving_.emplace(until, key);
   }

@@ -30,7 +30,7 @@ class Store {
   // False: it did not wait.
   bool forget(Asker asker);
   void forget_all(int rank);
-  // What is for a group with this one in it is kept until then.
+  // What is for a group with this one in it is kept until then at most.
   void forget_groups_of(int rank, Clock::time_point until);
   void tick(Clock::time_point now);
   [[nodiscard]] Deadline next_deadline() const;
