@@ -44,9 +44,8 @@ class ManyGroups : public testing::Test {
   }
   void die(int rank) { assembly.closed(sessions[static_cast<std::size_t>(rank)], {}, now); }
   void put(int rank, const std::string& key, const std::vector<int>& ranks) {
-    say(rank, message(Request::put, [&](wire::FieldWriter& out) {
-          out.u64(1).text(key).text(std::string(100, 'v')).ranks(ranks);
-        }));
+    say(rank,
+        message(Request::put, [&](wire::FieldWriter& out) { out.u64(1).text(key).text(std::string(100, 'v')).ranks(ranks); }));
   }
   void arrive(int rank, const std::string& group, const std::string& what) {
     say(rank, message(Request::arrive, [&](wire::FieldWriter& out) {
@@ -110,7 +109,9 @@ TEST_F(ManyGroups, LeaveNoMeetingOpenWhenOneOfThemIsDead) {
     arrive(0, group, "barrier 'a'");
     if (i % 2 == 0) arrive(1, group, "barrier 'b'");  // told to rank 2 when it comes
     if (i % 5 == 0) {
-      say(0, message(Request::waits_at, [&](wire::FieldWriter& out) { Call{group, ranks_of_all, "elsewhere", ""}.append_to(out); }));
+      say(0, message(Request::waits_at, [&](wire::FieldWriter& out) {
+            Call{group, ranks_of_all, "elsewhere", ""}.append_to(out);
+          }));
     }
   }
   EXPECT_GE(assembly.open_meetings(), std::size_t{groups});

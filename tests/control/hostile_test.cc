@@ -98,8 +98,9 @@ void expect_dropped(const std::function<void(RawConnection&)>& misbehave, const 
 }
 
 TEST(AMember, ThatSendsWhatIsNoMessageIsDroppedAndTheOthersGoOn) {
-  expect_dropped([](const RawConnection& bad) { bad.say(std::string("\xff\xff\xff\x7f", 4)); }, "it sent a frame of");  // too long
-  expect_dropped([](const RawConnection& bad) { bad.say(std::string("\0\0\0\0", 4)); }, "it sent a frame of");          // empty
+  expect_dropped([](const RawConnection& bad) { bad.say(std::string("\xff\xff\xff\x7f", 4)); },
+                 "it sent a frame of");                                                                         // too long
+  expect_dropped([](const RawConnection& bad) { bad.say(std::string("\0\0\0\0", 4)); }, "it sent a frame of");  // empty
   const std::vector<std::string> wrongs{
       RawConnection::framed("\xff"),                                                        // no such kind
       RawConnection::framed(std::string("\x03 short")),                                     // fields missing

@@ -66,7 +66,8 @@ TEST_F(IPv6, ThatNobodyListensAtIsNamedWithItsBrackets) {
     Member::join(who, options);
     FAIL() << "joined nobody";
   } catch (const DeadlineExceeded& e) {
-    EXPECT_NE(e.message().find("cannot join the job at [::1]:1 within 100 ms: Connection refused"), std::string::npos) << e.message();
+    EXPECT_NE(e.message().find("cannot join the job at [::1]:1 within 100 ms: Connection refused"), std::string::npos)
+        << e.message();
   }
 }
 

@@ -287,7 +287,8 @@ TEST(ProcessBarrier, FindsACircleInSharedMemoryAndTellsAllOfItTheSameWay) {
     const Mesh rows = create_distributed_mesh({{"x", 2}, {"y", 2}}, {"GPU:0"});
     const Mesh row = rows.sub_mesh({{"x", rank / 2}});
     const auto diagonal = [&] {
-      const std::string members = rank == 0 || rank == 3 ? "/task:0/device:GPU:0,/task:3/device:GPU:0" : "/task:1/device:GPU:0,/task:2/device:GPU:0";
+      const std::string members =
+          rank == 0 || rank == 3 ? "/task:0/device:GPU:0,/task:3/device:GPU:0" : "/task:1/device:GPU:0,/task:2/device:GPU:0";
       return parse_mesh("|x=2|" + members);
     };
     const Mesh across = diagonal();

@@ -18,9 +18,7 @@ using namespace testing_processes;
 std::chrono::microseconds used() {
   rusage usage{};
   ::getrusage(RUSAGE_SELF, &usage);
-  const auto of = [](const timeval& time) {
-    return std::chrono::seconds(time.tv_sec) + std::chrono::microseconds(time.tv_usec);
-  };
+  const auto of = [](const timeval& time) { return std::chrono::seconds(time.tv_sec) + std::chrono::microseconds(time.tv_usec); };
   return of(usage.ru_utime) + of(usage.ru_stime);
 }
 

@@ -80,7 +80,9 @@ INSTANTIATE_TEST_SUITE_P(Processes, Interrupted,
                                           testing::Values(SIGINT, SIGTERM)),
                          [](const auto& it) {
                            const auto inside = std::get<0>(it.param);
-                           const std::string where = inside == Inside::barrier ? "Barrier" : inside == Inside::join ? "Join" : "Collective";
+                           const std::string where = inside == Inside::barrier ? "Barrier"
+                                                     : inside == Inside::join  ? "Join"
+                                                                               : "Collective";
                            return where + (std::get<1>(it.param) == SIGINT ? "Interrupt" : "Terminate");
                          });
 

@@ -189,8 +189,8 @@ void ProcessGroup::open_exchange(Site site) {
     if (roll_calls_.is_shared()) {
       made = SharedExchange::open(store_, key, size, index(), limit);
     } else {
-      made = open_gloo_exchange(store_, key, size, index(), limit,
-                                {.address = member_.local_host(), .stop = gives_up_.get_token()});
+      made =
+          open_gloo_exchange(store_, key, size, index(), limit, {.address = member_.local_host(), .stop = gives_up_.get_token()});
     }
   } catch (const Error& e) {
     fault = e.message();

@@ -53,9 +53,8 @@ void Assembly::hello(SessionId from, wire::FieldReader& in, Time now) {
   empty_since_.reset();
   const Time silent_at = now + options_.dead_after;
   if (!silence_check_ || silent_at < *silence_check_) silence_check_ = silent_at;
-  std::string frames = message(Answer::welcome, [&](wire::FieldWriter& out) {
-    out.i64(options_.dead_after.count()).i64(nanoseconds_of(now));
-  });
+  std::string frames =
+      message(Answer::welcome, [&](wire::FieldWriter& out) { out.i64(options_.dead_after.count()).i64(nanoseconds_of(now)); });
   for (int other = 0; other < roster_.world(); ++other) {
     if (roster_.seat(other).state != Seat::State::dead) continue;
     append_message(frames, Answer::lost, [&](wire::FieldWriter& out) {
@@ -241,8 +240,7 @@ bool Assembly::explain(int rank, wire::FieldReader& in, Time now) {
 void Assembly::forget_groups_of(int rank, Time now) {
   store_.forget_groups_of(rank, now);
   store_.tick(now);
-  std::erase_if(explanations_,
-                [rank](const Explanation& e) { return std::binary_search(e.ranks.begin(), e.ranks.end(), rank); });
+  std::erase_if(explanations_, [rank](const Explanation& e) { return std::binary_search(e.ranks.begin(), e.ranks.end(), rank); });
 }
 
 void Assembly::leave(int rank, Time now) {

@@ -97,7 +97,7 @@ class Link {
   int owner_ = 0;  // pid
   std::atomic<Clock::rep> heard_;
   std::atomic<std::int64_t> ahead_;  // its clock before ours, in ns
-  wire::FrameReader in_;  // of whoever reads, as the next
+  wire::FrameReader in_;             // of whoever reads, as the next
   wire::Seal opens_;
 
   mutable std::mutex mutex_;

@@ -34,19 +34,19 @@ enum class Request : std::uint8_t {
 enum class Answer : std::uint8_t {
   welcome = 64,  // dead_after in ms, its time in ns
   refused,       // why; not a member
-  beat,       // its time in ns
-  released,   // ticket
-  failed,     // ticket, report
-  progress,   // ticket, report
-  stored,     // ticket
-  value,      // ticket, value
-  declined,   // ticket, why: misuse or no room
-  explained,  // ticket, report
-  lost,       // rank, why
-  aborted,    // report
-  stuck,      // report: what waits_at told of cannot end
-  dropped,    // why; no longer a member
-  withdrawn,  // ticket: nothing had come of it yet
+  beat,          // its time in ns
+  released,      // ticket
+  failed,        // ticket, report
+  progress,      // ticket, report
+  stored,        // ticket
+  value,         // ticket, value
+  declined,      // ticket, why: misuse or no room
+  explained,     // ticket, report
+  lost,          // rank, why
+  aborted,       // report
+  stuck,         // report: what waits_at told of cannot end
+  dropped,       // why; no longer a member
+  withdrawn,     // ticket: nothing had come of it yet
 };
 
 // Texts longer than these are refused where they are made, and end the connection where they are read.

@@ -83,7 +83,8 @@ void GlooContext::connect(Rendezvous& rendezvous, const std::string& key, const 
     if (member == rank) continue;
     const std::string theirs = rendezvous.get(text(key, "/", member), deadline);
     if (theirs.size() != addresses.size()) {
-      throw ExchangeFailed(text("member ", member, " gave ", theirs.size(), " bytes of addresses, not ", addresses.size()), Site());
+      throw ExchangeFailed(text("member ", member, " gave ", theirs.size(), " bytes of addresses, not ", addresses.size()),
+                           Site());
     }
     const std::string mine = theirs.substr(length * static_cast<std::size_t>(rank < member ? rank : rank - 1), length);
     check();

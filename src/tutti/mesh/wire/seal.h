@@ -2,23 +2,22 @@
 // many came before it. A frame that was made up, changed, repeated, left out or sent back to its maker does not open.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 
-#include "tutti/mesh/wire/sha256.h"
+#include "tutti/mesh/wire/siphash.h"
 
 namespace tutti::wire {
 
-inline constexpr std::size_t seal_size = 16;
+inline constexpr std::size_t seal_size = 8;
 
 // One direction of a connection.
 class Seal {
  public:
-  explicit Seal(const Digest& key) noexcept : hash_(as_text(key)) {}
+  explicit Seal(const SipKey& key) noexcept : key_(key) {}
 
   // Appends whole frames, each with its seal behind its message.
   void close_onto(std::string& out, std::string_view frames);
@@ -26,9 +25,7 @@ class Seal {
   std::optional<std::string_view> open(std::string_view sealed) noexcept;
 
  private:
-  [[nodiscard]] std::array<char, seal_size> next(std::string_view message) noexcept;
-
-  KeyedHash hash_;
+  SipKey key_;
   std::uint64_t turn_ = 0;
 };
 

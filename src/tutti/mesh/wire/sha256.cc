@@ -78,7 +78,7 @@ Digest Sha256::finish() noexcept {
   return digest;
 }
 
-KeyedHash::KeyedHash(std::string_view key) noexcept {
+Digest keyed_hash(std::string_view key, std::initializer_list<std::string_view> parts) noexcept {
   std::array<char, 64> inner{};
   if (key.size() > inner.size()) {
     const Digest short_key = Sha256().update(key).finish();
@@ -89,15 +89,11 @@ KeyedHash::KeyedHash(std::string_view key) noexcept {
   std::array<char, 64> outer = inner;
   for (char& byte : inner) byte = static_cast<char>(byte ^ '\x36');
   for (char& byte : outer) byte = static_cast<char>(byte ^ '\x5c');
-  inner_.update({inner.data(), inner.size()});
-  outer_.update({outer.data(), outer.size()});
-}
-
-Digest KeyedHash::of(std::initializer_list<std::string_view> parts) const noexcept {
-  Sha256 hash = inner_;
+  Sha256 hash;
+  hash.update({inner.data(), inner.size()});
   for (const std::string_view part : parts) hash.update(part);
   const Digest first = hash.finish();
-  return Sha256(outer_).update(as_text(first)).finish();
+  return Sha256().update({outer.data(), outer.size()}).update(as_text(first)).finish();
 }
 
 bool same_digest(std::string_view a, std::string_view b) noexcept {

@@ -27,20 +27,8 @@ class Sha256 {
   std::uint64_t length_ = 0;
 };
 
-// HMAC-SHA-256 under one key: what depends on the key alone is worked out once.
-class KeyedHash {
- public:
-  explicit KeyedHash(std::string_view key) noexcept;
-  // Of the parts, one after the other.
-  [[nodiscard]] Digest of(std::initializer_list<std::string_view> parts) const noexcept;
-
- private:
-  Sha256 inner_;
-  Sha256 outer_;
-};
-inline Digest keyed_hash(std::string_view key, std::initializer_list<std::string_view> parts) noexcept {
-  return KeyedHash(key).of(parts);
-}
+// HMAC-SHA-256 of the parts, one after the other.
+Digest keyed_hash(std::string_view key, std::initializer_list<std::string_view> parts) noexcept;
 
 // Takes as long for a first byte that differs as for a last one.
 bool same_digest(std::string_view a, std::string_view b) noexcept;
