@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include <gloo/context.h>
 #include <gloo/transport/tcp/device.h>
 #include <gloo/transport/unbound_buffer.h>
 
@@ -65,7 +66,7 @@ class NoBrokenPipe {
 
 struct GlooChannel::Gloo {
   std::shared_ptr<gloo::transport::Device> device;
-  std::shared_ptr<GlooContext> context;
+  std::shared_ptr<gloo::Context> context;
   std::vector<std::byte> outgoing;
   std::vector<std::byte> incoming;
   std::unique_ptr<gloo::transport::UnboundBuffer> sender;
@@ -93,8 +94,7 @@ void GlooChannel::connect(const std::string& address, Deadline deadline, const s
     gloo::transport::tcp::attr where;
     where.hostname = address;
     g.device = gloo::transport::tcp::CreateDevice(where);
-    g.context = std::make_shared<GlooContext>(index_, size_);
-    g.context->connect(rendezvous_, key_ + "/gloo", g.device, deadline, stop);
+    g.context = connect_all(index_, size_, g.device, rendezvous_, key_ + "/gloo", deadline, stop);
   } catch (const Error&) {
     throw;  // says it itself
   } catch (const std::exception& e) {

@@ -1,13 +1,15 @@
 #include "tutti/mesh/engines/gloo_context.h"
 
-#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <mutex>
 #include <thread>
 #include <vector>
 
+#include <gloo/context.h>
 #include <gloo/transport/context.h>
+#include <gloo/transport/device.h>
 #include <gloo/transport/pair.h>
 
 #include "tutti/base/error.h"
@@ -19,29 +21,52 @@ namespace tutti {
 namespace {
 
 constexpr std::chrono::milliseconds for_ever{std::chrono::hours(24 * 365)};
+constexpr std::chrono::milliseconds between_calls{20};
 
-// Rings once at the deadline, unless it goes out of scope first.
-template <class Call>
-class Alarm {
+// At the deadline, or when it is told to stop: does something, and again until it goes out of scope. Once is not enough, because
+// gloo opens what was closed a moment before it began to connect.
+class Watch {
  public:
-  Alarm(Deadline deadline, Call call) {
-    if (!deadline) return;
-    thread_ = std::jthread([at = *deadline, call](const std::stop_token& done) {
-      std::mutex mutex;
-      std::condition_variable_any bell;
-      std::unique_lock lock(mutex);
-      bell.wait_until(lock, done, at, [] { return false; });
-      if (!done.stop_requested()) call();
-    });
-  }
+  template <class Call>
+  Watch(Deadline deadline, const std::stop_token& stop, Call call)
+      : on_stop_(stop, Wake{this}), thread_([=, this](const std::stop_token& done) {
+          std::unique_lock lock(mutex_);
+          bell_.wait_until(lock, done, deadline.value_or(Clock::now() + for_ever), [&] { return stop.stop_requested(); });
+          while (!done.stop_requested()) {
+            call();
+            bell_.wait_for(lock, done, between_calls, [] { return false; });
+          }
+        }) {}
 
  private:
+  struct Wake {
+    Watch* watch;
+    void operator()() const {
+      { const std::lock_guard lock(watch->mutex_); }
+      watch->bell_.notify_all();
+    }
+  };
+
+  std::mutex mutex_;
+  std::condition_variable_any bell_;
+  std::stop_callback<Wake> on_stop_;
   std::jthread thread_;
 };
 
-}  // namespace
+class ConnectedContext final : public gloo::Context {
+ public:
+  using gloo::Context::Context;  // (index, size)
 
-void GlooContext::close_all() noexcept {
+  void connect(const std::shared_ptr<gloo::transport::Device>& device, Rendezvous& rendezvous, const std::string& key,
+               Deadline deadline, const std::stop_token& stop);
+
+ private:
+  void close_all() noexcept;
+
+  std::mutex mutex_;  // held while the pairs are made, and while they are closed
+};
+
+void ConnectedContext::close_all() noexcept {
   const std::lock_guard lock(mutex_);
   if (transportContext_ == nullptr) return;
   for (int member = 0; member < size; ++member) {
@@ -50,8 +75,8 @@ void GlooContext::close_all() noexcept {
   }
 }
 
-void GlooContext::connect(Rendezvous& rendezvous, const std::string& key, const std::shared_ptr<gloo::transport::Device>& device,
-                          Deadline deadline, const std::stop_token& stop) {
+void ConnectedContext::connect(const std::shared_ptr<gloo::transport::Device>& device, Rendezvous& rendezvous,
+                               const std::string& key, Deadline deadline, const std::stop_token& stop) {
   std::string addresses;  // at each a member waits for one of the others, in their order
   {
     const std::lock_guard lock(mutex_);
@@ -67,17 +92,15 @@ void GlooContext::connect(Rendezvous& rendezvous, const std::string& key, const 
     }
   }
   const std::size_t length = addresses.size() / static_cast<std::size_t>(size - 1);
-  std::atomic<bool> is_late = false;
+  std::atomic<bool> is_over = false;
   const auto check = [&] {
-    if (stop.stop_requested()) throw ExchangeFailed("connecting was stopped", Site());
-    if (is_late.load()) throw DeadlineExceeded("the others did not connect before the deadline", Site());
+    if (stop.stop_requested()) throw ExchangeFailed(text("member ", rank, " of ", size, " was told not to connect"), Site());
+    if (is_over.load()) throw DeadlineExceeded(text("member ", rank, " of ", size, " was not connected in time"), Site());
   };
-  const auto ring = [this, &is_late] {
-    is_late.store(true);
+  const Watch watch(deadline, stop, [this, &is_over] {
+    is_over.store(true);
     close_all();
-  };
-  const Alarm alarm(deadline, ring);
-  const std::stop_callback on_stop(stop, [this] { close_all(); });
+  });
   rendezvous.put(text(key, "/", rank), addresses);
   for (int member = 0; member < size; ++member) {
     if (member == rank) continue;
@@ -91,6 +114,16 @@ void GlooContext::connect(Rendezvous& rendezvous, const std::string& key, const 
     transportContext_->getPair(member)->connect({mine.begin(), mine.end()});
     check();
   }
+}
+
+}  // namespace
+
+std::shared_ptr<gloo::Context> connect_all(int index, int size, const std::shared_ptr<gloo::transport::Device>& device,
+                                           Rendezvous& rendezvous, const std::string& key, Deadline deadline,
+                                           const std::stop_token& stop) {
+  auto made = std::make_shared<ConnectedContext>(index, size);
+  made->connect(device, rendezvous, key, deadline, stop);
+  return made;
 }
 
 }  // namespace tutti
