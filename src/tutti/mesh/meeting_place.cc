@@ -20,6 +20,7 @@ using namespace std::chrono_literals;
 constexpr auto sharing_limit = 5s;
 constexpr auto worth_telling = 100ms;
 constexpr auto log_every = 10s;
+constexpr auto agreeing_again = 1s;
 // So soon does who waits for a key know that nobody is left to put it.
 constexpr auto between_looks = 50ms;
 
@@ -100,10 +101,19 @@ std::string MeetingPlace::agree(const std::string& what, const std::string& faul
   StoreRendezvous store(member_, ranks_, is_broken_, site);
   const std::string key = text(group_, "/", what, "/");
   store.put(text(key, member_.who().rank), fault);
-  member_.arrive({.group = text(group_, " (", what, ")"), .ranks = ranks_, .what = what, .deadline = deadline, .site = site})
-      ->wait();
+  Meeting meeting{.group = text(group_, " (", what, ")"), .ranks = ranks_, .what = what, .deadline = deadline, .site = site};
+  for (bool is_settled = false; !is_settled;) {
+    try {
+      member_.arrive(meeting)->wait();
+      is_settled = true;
+    } catch (const CoordinatorLost&) {
+      // The others may have heard what this one has not: all must come to know the same, or the coordinator is lost.
+      if (is_broken_.load()) throw;
+      meeting.deadline = Clock::now() + agreeing_again;
+    }
+  }
   for (const int rank : ranks_) {
-    const std::string said = store.get(text(key, rank), deadline);
+    const std::string said = store.get(text(key, rank), std::nullopt);  // it is there: all have put before they met
     if (!said.empty()) return text("rank ", rank, ": ", said);
   }
   return {};

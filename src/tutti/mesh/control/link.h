@@ -81,6 +81,7 @@ class Link {
   // One read of the socket, by whoever has the turn to read.
   void read();
   void dispatch_all();
+  void note_time(std::int64_t its_time);
   void dispatch(std::string_view message);
   void throw_if_ended(Site site) const;
   void end(const std::string& why);
