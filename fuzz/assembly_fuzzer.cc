@@ -48,17 +48,18 @@ std::string compose(Request kind, std::string_view bytes) {
       writer.u64(ticket);
       call.append_to(writer);
       writer.u8(byte(3) % 2).i64(static_cast<std::int64_t>(byte(4)) * 1'000'000 - 1);
+      writer.i64(byte(5) % 4 == 0 ? 0 : never_gives_up);
       break;
     case Request::ready:
     case Request::withdraw:
     case Request::inquire:
     case Request::forget: writer.u64(ticket); break;
-    case Request::put: writer.u64(ticket).text(bytes.substr(0, 1)).text(bytes); break;
+    case Request::put: writer.u64(ticket).text(bytes.substr(0, 1)).text(bytes).ranks(call.ranks); break;
     case Request::get: writer.u64(ticket).text(bytes.substr(0, 1)); break;
     case Request::explain:
       writer.u64(ticket);
       call.append_to(writer);
-      writer.u64(byte(3)).u8(byte(4) % 5).ranks({0}).ranks({}).text(bytes);
+      writer.u64(byte(3)).u8(byte(4) % 5).ranks({0}).ranks({}).i64(byte(5)).text(bytes);
       break;
     case Request::waits_at:
     case Request::waits_no_more: call.append_to(writer); break;

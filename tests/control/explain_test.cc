@@ -1,7 +1,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <future>
+#include <memory>
 #include <string>
+#include <utility>
 
 #include "control/served.h"
 #include "tutti/mesh/control/messages.h"
@@ -21,9 +24,12 @@ TEST(AnExplanation, IsTheSameForAllWhoAskAboutOneFailure) {
   const Meeting meeting = meeting_of(4, "barrier 'x'");
   two->waits_at(meeting_of(4, "barrier 'y'"));
   two->put("told", "");
-  const MeetingReport first = zero->explain(meeting, 7, Cause::timed_out, {0, 1}, {1}, "");
+  const MeetingReport first =
+      zero->explain(meeting, {.attempt = 7, .arrived = {0, 1}, .draining = {1}, .waited = milliseconds(300)});
   // Its own view of who came is another; the first one counts.
-  const MeetingReport second = one->explain(meeting, 7, Cause::member_lost, {1}, {}, "other");
+  const MeetingReport second =
+      one->explain(meeting, {.attempt = 7, .cause = Cause::member_lost, .arrived = {1}, .detail = "other"});
+  EXPECT_EQ(first.waited, milliseconds(300));
   EXPECT_EQ(first.to_text(), second.to_text());
   EXPECT_EQ(second.cause, Cause::timed_out);
   EXPECT_EQ(first.arrived, 2);
@@ -35,7 +41,62 @@ TEST(AnExplanation, IsTheSameForAllWhoAskAboutOneFailure) {
   EXPECT_THAT(first.missing[1].waiting_at, HasSubstr("barrier 'y' of world at "));
   EXPECT_EQ(first.missing[2].rank, 1);
   EXPECT_EQ(first.missing[2].why, Why::draining);
-  EXPECT_EQ(one->explain(meeting, 8, Cause::member_lost, {1}, {}, "").arrived, 1);
+  EXPECT_EQ(one->explain(meeting, {.attempt = 8, .cause = Cause::member_lost, .arrived = {1}}).arrived, 1);
+}
+
+TEST(AnExplanation, IsNotThatOfAnEarlierProcessWithTheSameRank) {
+  const Served served(2);
+  const auto zero = served.join(0);
+  const Meeting meeting = meeting_of(2, "barrier 'x'");
+  auto one = served.join(1);
+  EXPECT_EQ(one->explain(meeting, {.attempt = 1, .arrived = {1}}).cause, Cause::timed_out);
+  one.reset();
+  one = served.join(1);
+  EXPECT_EQ(one->explain(meeting, {.attempt = 1, .cause = Cause::mismatch, .arrived = {0, 1}}).cause, Cause::mismatch);
+}
+
+// Two meetings held elsewhere, each of which waits for who is at the other.
+class ACircleElsewhere : public testing::Test {
+ protected:
+  ACircleElsewhere() {
+    zero->on_deadlock([this](const MeetingReport& report) { told.set_value(report); });
+    zero->waits_at(at_zero);
+    one->waits_at(at_one);
+  }
+  static Meeting elsewhere(const std::string& group, const std::string& what) {
+    Meeting meeting = meeting_of(2, what);
+    meeting.group = group;
+    return meeting;
+  }
+
+  Served served{2};
+  std::shared_ptr<Member> zero = served.join(0);
+  std::shared_ptr<Member> one = served.join(1);
+  Meeting at_zero = elsewhere("rows", "barrier 'a'");
+  Meeting at_one = elsewhere("columns", "barrier 'b'");
+  std::promise<MeetingReport> told;
+};
+
+TEST_F(ACircleElsewhere, IsTheReasonAlsoForWhoSawItsMeetingEndBeforeItHeardOfIt) {
+  const MeetingReport heard = told.get_future().get();
+  EXPECT_EQ(heard.cause, Cause::deadlock);
+  for (const auto& [member, meeting] : {std::pair(zero, at_zero), std::pair(one, at_one)}) {
+    const MeetingReport report =
+        member->explain(meeting, {.attempt = 3, .cause = Cause::member_lost, .arrived = {member->who().rank}});
+    EXPECT_EQ(report.cause, Cause::deadlock) << report.to_text();
+    EXPECT_EQ(report.detail, heard.detail);
+  }
+}
+
+TEST_F(ACircleElsewhere, IsNoReasonForWhatFollowsIt) {
+  told.get_future().wait();
+  zero->explain(at_zero, {.attempt = 3, .cause = Cause::member_lost, .arrived = {0}});
+  zero->waits_no_more(at_zero);
+  one->waits_no_more(at_one);
+  one->put("told", "");
+  EXPECT_EQ(zero->explain(at_zero, {.attempt = 3, .cause = Cause::member_lost, .arrived = {0}}).cause, Cause::deadlock);
+  EXPECT_EQ(zero->explain(at_zero, {.attempt = 4, .cause = Cause::member_lost, .arrived = {0}}).cause, Cause::member_lost);
+  EXPECT_EQ(one->explain(at_one, {.attempt = 4, .cause = Cause::member_lost, .arrived = {1}}).cause, Cause::member_lost);
 }
 
 TEST(AReport, ReadsWellAtEightyColumns) {

@@ -1,6 +1,8 @@
 // A member that gave up, because no answer came by its deadline, and tries again: whether or not the coordinator had counted it.
 #include <gtest/gtest.h>
 
+#include <poll.h>
+
 #include <csignal>
 #include <memory>
 #include <string>
@@ -81,6 +83,24 @@ TEST_F(AMeetingGivenUp, IsNotTakenForAnotherThatFollows) {
   meet("barrier 'b'");
 }
 
+TEST_F(AMeetingGivenUp, DisagreesWithNothingThatTheOthersAreAtMeanwhile) {
+  const auto waiting = arrive_before_others(*zero, later("barrier 'b'"));
+  give_up("barrier 'a'");
+  go_on();
+  one->arrive(later("barrier 'b'"))->wait();
+  waiting->wait();
+  meet("barrier 'c'");
+}
+
+TEST_F(AMeetingGivenUp, OpensNothingThatTheOthersWouldDisagreeWith) {
+  give_up("barrier 'a'");
+  go_on();
+  one->put("what was given up has come by now", "");
+  const auto next = arrive_before_others(*zero, later("barrier 'b'"));
+  one->arrive(later("barrier 'b'"))->wait();
+  next->wait();
+}
+
 TEST_F(AMeetingGivenUp, CanBeGivenUpAgain) {
   const auto first = arrive_before_others(*zero, later("barrier 'a'"));
   give_up("barrier 'a'");
@@ -89,6 +109,27 @@ TEST_F(AMeetingGivenUp, CanBeGivenUpAgain) {
   first->wait();
   one->arrive(later("barrier 'a'"))->wait();
   meet("barrier 'b'");
+}
+
+TEST(AMember, ThatWasStoppedBeyondItsDeadlineReadsWhatItWasToldMeanwhile) {
+  const Job job(2, milliseconds(60'000));
+  Process one([&](const Process::Talk& talk) {
+    MemberOptions options;
+    options.dead_after = milliseconds(60'000);
+    const auto member = Member::join(job.who(1), options);
+    const auto arrival = arrive_before_others(*member, meeting_of(2, "barrier", deadline_after(milliseconds(300))));
+    talk.say("came");
+    try {
+      arrival->wait();
+    } catch (const BarrierTimeout&) {
+      talk.say("was told");
+    }
+  });
+  EXPECT_EQ(one.line(), "came");
+  one.signal(SIGSTOP);
+  poll(nullptr, 0, 1'300);  // longer than it would wait for an answer
+  one.signal(SIGCONT);
+  EXPECT_EQ(one.line(), "was told");
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <sys/socket.h>
 
+#include <functional>
 #include <memory>
 #include <random>
 #include <string>
@@ -81,34 +82,67 @@ TEST(AHandshake, ThatIsReplayedOpensNothing) {
   replay.wait_for_end();
 }
 
+// What ends a member's connection, and how the others hear of it.
+void expect_dropped(const std::function<void(RawConnection&)>& misbehave, const std::string& how) {
+  const Served served(2);
+  const auto zero = served.join(0);
+  const auto waiting = arrive_before_others(*zero, meeting_of(2, "barrier"));
+  RawConnection bad(served.address());
+  bad.take_seat("a secret", 1, 2);
+  misbehave(bad);
+  bad.wait_for_end();
+  const MeetingReport report = report_of<MemberLost>(*waiting);
+  ASSERT_EQ(report.missing.size(), 1U);
+  EXPECT_THAT(report.missing[0].how, HasSubstr(how));
+  zero->put("still", "alive");
+}
+
 TEST(AMember, ThatSendsWhatIsNoMessageIsDroppedAndTheOthersGoOn) {
+  expect_dropped([](const RawConnection& bad) { bad.say(std::string("\xff\xff\xff\x7f", 4)); },
+                 "it sent a frame of");                                                                         // too long
+  expect_dropped([](const RawConnection& bad) { bad.say(std::string("\0\0\0\0", 4)); }, "it sent a frame of");  // empty
   const std::vector<std::string> wrongs{
       RawConnection::framed("\xff"),                                                        // no such kind
       RawConnection::framed(std::string("\x03 short")),                                     // fields missing
-      std::string("\xff\xff\xff\x7f", 4),                                                   // too long
-      std::string("\0\0\0\0", 4),                                                           // empty
       control::message(Request::ready, [](wire::FieldWriter& out) { out.u64(1).u64(2); }),  // more than all
       control::message(Request::arrive,
                        [](wire::FieldWriter& out) {
                          control::Call{"group", {0}, "not its own", ""}.append_to(out.u64(1));
-                         out.u8(0).i64(-1);
+                         out.u8(0).i64(-1).i64(control::never_gives_up);
                        }),
       control::message(Request::beat, [](wire::FieldWriter& out) { out.text(std::string(1'000, 'x')); }),
       control::message(Request::hello, [](wire::FieldWriter& out) { control::Hello().append_to(out); }),
   };
-  for (const std::string& wrong : wrongs) {
-    const Served served(2);
-    const auto zero = served.join(0);
-    const auto waiting = arrive_before_others(*zero, meeting_of(2, "barrier"));
-    RawConnection bad(served.address());
-    bad.take_seat("a secret", 1, 2);
-    bad.say(wrong);
-    bad.wait_for_end();
-    const MeetingReport report = report_of<MemberLost>(*waiting);
-    ASSERT_EQ(report.missing.size(), 1U);
-    EXPECT_THAT(report.missing[0].how, HasSubstr("it sent "));
-    zero->put("still", "alive");
-  }
+  for (const std::string& wrong : wrongs)
+    expect_dropped([&](RawConnection& bad) { bad.say_sealed(wrong); }, "it sent what is no message of ours");
+}
+
+std::string beat() {
+  return control::message(Request::beat, [](wire::FieldWriter& out) { out.text("working"); });
+}
+
+// Somebody else writes to a member's connection.
+TEST(AHijackedConnection, EndsWithTheFirstFrameThatItsMemberDidNotSeal) {
+  const std::string unsealed = "it sent a frame that was not sealed by it";
+  expect_dropped([](const RawConnection& bad) { bad.say(beat()); }, unsealed);
+  expect_dropped([](const RawConnection& bad) { bad.say(RawConnection::framed(std::string(64, 'x'))); }, unsealed);
+  const auto replay = [](RawConnection& bad) {
+    const std::string once = bad.sealed(beat());
+    bad.say(once + once);
+  };
+  expect_dropped(replay, unsealed);
+  const auto drop_one = [](RawConnection& bad) {
+    static_cast<void>(bad.sealed(beat()));
+    bad.say_sealed(beat());
+  };
+  expect_dropped(drop_one, unsealed);
+  const auto of_another_connection = [](RawConnection& bad) {
+    const Served elsewhere(2);
+    RawConnection recorded(elsewhere.address());
+    recorded.take_seat("a secret", 1, 2);
+    bad.say(recorded.sealed(beat()));
+  };
+  expect_dropped(of_another_connection, unsealed);
 }
 
 TEST(AMember, ThatDoesNotReadIsDropped) {
@@ -121,7 +155,7 @@ TEST(AMember, ThatDoesNotReadIsDropped) {
   RawConnection bad(served.address());
   bad.take_seat("a secret", 1, 2);
   for (std::uint64_t ticket = 1; ticket <= 300; ++ticket) {
-    bad.say(control::message(Request::get, [&](wire::FieldWriter& out) { out.u64(ticket).text("large"); }));
+    bad.say_sealed(control::message(Request::get, [&](wire::FieldWriter& out) { out.u64(ticket).text("large"); }));
   }
   const MeetingReport report = report_of<MemberLost>(*waiting);
   ASSERT_EQ(report.missing.size(), 1U);
@@ -133,7 +167,7 @@ TEST(AMember, MayHaveManyRequestsOpenButNotAnyNumber) {
   RawConnection greedy(served.address());
   greedy.take_seat("a secret", 1, 2);
   for (std::uint64_t ticket = 1; ticket <= 1'025; ++ticket) {
-    greedy.say(control::message(Request::get, [&](wire::FieldWriter& out) { out.u64(ticket).text("never"); }));
+    greedy.say_sealed(control::message(Request::get, [&](wire::FieldWriter& out) { out.u64(ticket).text("never"); }));
   }
   const std::string answer = greedy.hear().value();
   EXPECT_EQ(static_cast<Answer>(answer.front()), Answer::declined);
@@ -185,7 +219,7 @@ TEST(AnImpostor, IsNotJoined) {
   challenge.version = 9;
   greeting.clear();
   challenge.append_to(greeting);
-  EXPECT_THAT(Impostor(RawConnection::framed(greeting)).refusal(), HasSubstr("speaks version 9, this process 1"));
+  EXPECT_THAT(Impostor(RawConnection::framed(greeting)).refusal(), HasSubstr("speaks version 9, this process 2"));
 }
 
 }  // namespace

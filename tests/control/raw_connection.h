@@ -10,11 +10,13 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "tutti/mesh/control/messages.h"
 #include "tutti/mesh/control/sockets.h"
 #include "tutti/mesh/wire/frames.h"
 #include "tutti/mesh/wire/handshake.h"
+#include "tutti/mesh/wire/seal.h"
 
 namespace tutti {
 
@@ -34,10 +36,20 @@ class RawConnection {
     wire::end_frame(out, begin);
     return out;
   }
+  // As the member it is, once it has proven the secret.
+  void say_sealed(std::string_view frames) { say(sealed(frames)); }
+  std::string sealed(std::string_view frames) {
+    std::string out;
+    seals_.value().outgoing.close_onto(out, frames);
+    return out;
+  }
   // The next message; nothing: the other side hung up.
   std::optional<std::string> hear() {
     for (;;) {
-      if (const auto message = in_.next()) return std::string(*message);
+      if (const auto message = in_.next()) {
+        const bool is_sealed = seals_ && std::exchange(has_its_proof_, true);
+        return std::string(is_sealed ? seals_->incoming.open(*message).value() : *message);
+      }
       char buffer[4096];
       control::wait_until(fd_.get(), true, Clock::now() + std::chrono::seconds(60));
       const ssize_t got = recv(fd_.get(), buffer, sizeof buffer, 0);
@@ -57,6 +69,7 @@ class RawConnection {
     std::string out;
     response.append_to(out);
     say(framed(out));
+    seals_ = wire::seals_of(secret, wire::Side::member, challenge->nonce, response.nonce);
     return out;
   }
   void take_seat(const std::string& secret, std::uint32_t rank, std::uint32_t world) {
@@ -68,7 +81,7 @@ class RawConnection {
     hello.world = world;
     hello.host = "raw";
     hello.pid = 1;
-    say(control::message(control::Request::hello, [&](wire::FieldWriter& out) { hello.append_to(out); }));
+    say_sealed(control::message(control::Request::hello, [&](wire::FieldWriter& out) { hello.append_to(out); }));
     const auto answer = hear();
     if (!answer || static_cast<control::Answer>(answer->front()) != control::Answer::welcome) throw std::runtime_error("no seat");
   }
@@ -76,6 +89,8 @@ class RawConnection {
  private:
   control::Descriptor fd_;
   wire::FrameReader in_{wire::largest_answer};
+  std::optional<wire::Seals> seals_;
+  bool has_its_proof_ = false;  // which is the last that is not sealed
 };
 
 }  // namespace tutti

@@ -51,6 +51,32 @@ TEST_F(HostsBarrier, NamesTheHostThatIsCutOffByTheDeadlineAndCanBeTriedAgainWhen
   job.expect_success();
 }
 
+TEST_F(HostsBarrier, OfWhichAHostThatWasCutOffSaysItsNameTooLateDisagreesWithNothing) {
+  const Witness<Board> board;
+  Job job = start(not_soon, [&](int rank, const Mesh& mesh) {
+    board->count.fetch_add(1);
+    await_at_least(board->stage, 1);  // host 2 is cut off
+    if (rank == 2) {
+      const auto meet = [&] { barrier(mesh, {.name = "save", .timeout = 300ms}); };
+      require_in(thrown_by<CoordinatorLost>(meet, 300ms + 2 * slack), "did not answer by the deadline");
+      board->count.fetch_add(1);
+      await_at_least(board->stage, 2);  // it is back, and what it said then arrives now
+    } else {
+      (void)thrown_by<BarrierTimeout>([&] { barrier(mesh, {.name = "save", .timeout = 300ms}); }, 300ms + slack);
+      board->count.fetch_add(1);
+    }
+    barrier(mesh, {.name = "next", .timeout = 20s});
+  });
+  await_at_least(board->count, world);
+  network().cut(2);
+  board->stage = 1;
+  await_at_least(board->count, 2 * world);
+  let_pass(200ms);  // the others wait at the next by now
+  network().heal(2);
+  board->stage = 2;
+  job.expect_success();
+}
+
 TEST_F(HostsBarrier, KnowsAHostThatIsSilentForTooLongBeforeTheDeadlineAndTheHostKnowsItToo) {
   const Witness<Board> board;
   Job job = start(soon, [&](int rank, const Mesh& mesh) {

@@ -97,6 +97,23 @@ TEST_F(HostsCollectives, EndOnEveryHostWithTheNameOfOneThatWasCutOffInTheMiddle)
   job.expect_success();
 }
 
+TEST_F(HostsCollectives, EndOnEveryHostWhereOneIsCutOffWhileTheyConnect) {
+  for (const int milliseconds : {1, 3, 6, 10, 20}) {  // of some tens that it takes
+    const Witness<Board> board;
+    const Witness<Cut> cut;
+    Job job = start(soon, [&](int rank, const Mesh& mesh) {
+      board->count.fetch_add(1);
+      (void)failure_of(mesh, rank, *cut, soon + 2 * slack);
+    });
+    await_at_least(board->count, world);
+    ::poll(nullptr, 0, milliseconds);
+    cut->is_now();
+    network().cut(2);
+    job.expect_success();
+    network().heal(2);
+  }
+}
+
 TEST_F(HostsCollectives, CompleteWhenALinkThatWasCutInTheMiddleIsBackInTime) {
   constexpr int times = 6;
   const Witness<Board> board;

@@ -103,6 +103,13 @@ TEST_F(CoordinatorChildTest, HoldsNothingOpenThatThisProcessHas) {
   }
 }
 
+TEST_F(CoordinatorChildTest, EndsByItselfWhereNobodyComes) {
+  CoordinatorChild alone = child();
+  alone.idle_limit = std::chrono::milliseconds(200);
+  start_coordinator(alone, std::nullopt);
+  EXPECT_TRUE(jobs_.all_end_within(std::chrono::seconds(20)));
+}
+
 TEST_F(CoordinatorChildTest, TellsWhyItCannotListen) {
   CoordinatorChild first = child();
   first.listen = start_coordinator(first, std::nullopt);

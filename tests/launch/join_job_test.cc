@@ -130,6 +130,39 @@ TEST_F(JoinJob, TheCoordinatorOutlivesRank0AndTellsOfItsDeath) {
   }
 }
 
+TEST_F(JoinJob, TheCoordinatorEndsWhenTheLauncherIsKilledAndItsRanksWithIt) {
+  std::array<int, 2> ends{};
+  ASSERT_EQ(::pipe(ends.data()), 0);
+  const auto forked = [](const auto& work) {
+    const pid_t parent = ::getpid();
+    const pid_t child = ::fork();
+    if (child != 0) return child;
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (::getppid() == parent) work();
+    ::_exit(1);
+  };
+  const pid_t launcher = forked([&] {
+    for (const int rank : {0, 1}) {
+      forked([&, rank] {
+        const auto member = join_job(who(rank), {});
+        if (::write(ends[1], "x", 1) == 1) ::pause();
+      });
+    }
+    ::pause();
+  });
+  ASSERT_GE(launcher, 0);
+  ::close(ends[1]);
+  char byte = 0;
+  for (int joined = 0; joined < 2; ++joined) EXPECT_EQ(::read(ends[0], &byte, 1), 1);
+  EXPECT_EQ(jobs_.coordinators().size(), 1U);
+  ::kill(launcher, SIGKILL);
+  ::waitpid(launcher, nullptr, 0);
+  EXPECT_EQ(::read(ends[0], &byte, 1), 0) << "the ranks are dead";
+  ::close(ends[0]);
+  EXPECT_TRUE(jobs_.all_end_within(std::chrono::seconds(20)));
+  EXPECT_TRUE(jobs_.is_empty());
+}
+
 TEST_F(JoinJob, ARank0ThatDoesNotComeIsNamedAtTheDeadline) {
   MemberOptions options;
   options.connect_timeout = milliseconds(100);

@@ -8,8 +8,10 @@
 
 #include <algorithm>
 #include <charconv>
+#include <chrono>
 #include <filesystem>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "launch/launcher_environment.h"
@@ -49,6 +51,14 @@ class JobFolder {
       if (is_ours && words.find(std::string("\0coordinator\0", 13)) != std::string::npos) out.push_back(pid);
     }
     return out;
+  }
+
+  [[nodiscard]] bool all_end_within(std::chrono::seconds time) const {
+    const auto end = std::chrono::steady_clock::now() + time;
+    while (!coordinators().empty() && std::chrono::steady_clock::now() < end) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    }
+    return coordinators().empty();
   }
 
   [[nodiscard]] bool is_empty() const { return std::filesystem::is_empty(folder_.path()); }

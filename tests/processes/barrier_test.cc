@@ -72,6 +72,7 @@ TEST_P(BarrierOf, NamesTheOneThatIsLateOnEveryOtherAndCanBeTriedAgain) {
     const std::string what =
         thrown_by<BarrierTimeout>([&] { barrier(mesh, {.name = "second", .timeout = 300ms}); }, 300ms + slack);
     require_in(what, "barrier 'second'");
+    require_in(what, "of " + std::to_string(world) + " came within 3");  // 300 ms, or a moment more
     require_in(what, "rank 0");
     for (int other = 1; other < world; ++other) require_not_in(what, "rank " + std::to_string(other) + " ");
     if (board->count.fetch_add(1) == world - 1) board->stage = 1;
@@ -274,6 +275,35 @@ TEST(ProcessBarrier, FindsACircleOfThreeMeshes) {
     const Mesh with_next = pair(rank, (rank + 1) % 3);
     const std::string what = thrown_by<MeetingDeadlock>([&] { barrier(with_next, {.name = "ring", .timeout = 60s}); }, 20s);
     require_in(what, "rank");
+  });
+  job.expect_success();
+}
+
+TEST(ProcessBarrier, FindsACircleInSharedMemoryAndTellsAllOfItTheSameWay) {
+  constexpr int times = is_sanitized() ? 2 : 8;
+  const Witness<Board> board;
+  Job job(4, [&](int rank) {
+    const Mesh all = mesh_of_all();
+    const Mesh rows = create_distributed_mesh({{"x", 2}, {"y", 2}}, {"GPU:0"});
+    const Mesh row = rows.sub_mesh({{"x", rank / 2}});
+    const auto diagonal = [&] {
+      const std::string members =
+          rank == 0 || rank == 3 ? "/task:0/device:GPU:0,/task:3/device:GPU:0" : "/task:1/device:GPU:0,/task:2/device:GPU:0";
+      return parse_mesh("|x=2|" + members);
+    };
+    const Mesh across = diagonal();
+    for (int i = 0; i < 2; ++i) {  // from the second on in shared memory
+      barrier(all, {.timeout = 20s});
+      barrier(row, {.timeout = 20s});
+      barrier(across, {.timeout = 20s});
+    }
+    for (int i = 0; i < times; ++i) {
+      // 0 waits for 1, 1 for 2, 2 for 3 and 3 for 0. Who hears of it ends it for the other of his meeting.
+      const Mesh& mine = rank % 2 == 0 ? row : across;
+      const std::string what = thrown_by<MeetingDeadlock>([&] { barrier(mine, {.name = "ring", .timeout = 60s}); }, 20s);
+      for (int other = 0; other < 4; ++other) require_in(what, "rank " + std::to_string(other) + " waits at");
+      barrier(all, {.timeout = 20s});
+    }
   });
   job.expect_success();
 }

@@ -100,11 +100,11 @@ void DeviceLine::try_to_settle() {
   }
 }
 
-Exchange& DeviceLine::exchange(bool is_on_gpu) {
+Exchange& DeviceLine::exchange(bool is_on_gpu, Site site) {
   if (!unsettled_.empty()) throw ExchangeFailed(unsettled_, Site());
   if (way_.load(std::memory_order_relaxed) == Way::unknown) try_to_settle();
   if (owned_ != nullptr) return *owned_;
-  Exchange& host = group_.host_exchange();
+  Exchange& host = group_.host_exchange(site);
   if (!is_on_gpu) return host;
   // Only what was enqueued before the way was known comes here.
   if (staged_ == nullptr) staged_ = stage_through_host(host, static_cast<int>(own_.physical().ordinal));

@@ -36,7 +36,7 @@ class DeviceLine {
   [[nodiscard]] bool stays_on_gpu() const noexcept { return is_cuda_ && way_.load(std::memory_order_acquire) != Way::host; }
 
   // For the group's thread, after a roll call: exchanges memory of the GPU, or of the host. All processes get the same way.
-  Exchange& exchange(bool is_on_gpu);
+  Exchange& exchange(bool is_on_gpu, Site site);
 
   // From the member's thread.
   void fail(const std::string& why) noexcept;

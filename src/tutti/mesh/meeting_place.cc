@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <chrono>
-#include <mutex>
+#include <new>
+#include <optional>
 #include <utility>
 
 #include "tutti/base/environment.h"
@@ -19,6 +20,9 @@ using namespace std::chrono_literals;
 constexpr auto sharing_limit = 5s;
 constexpr auto worth_telling = 100ms;
 constexpr auto log_every = 10s;
+constexpr auto agreeing_again = 1s;
+// So soon does who waits for a key know that nobody is left to put it.
+constexpr auto between_looks = 50ms;
 
 std::uint64_t hash_of(std::string_view words) noexcept {
   std::uint64_t hash = 0xCBF29CE484222325ULL;
@@ -59,6 +63,19 @@ class Occupied {
 
 }  // namespace
 
+std::string StoreRendezvous::get(const std::string& key, Deadline deadline) {
+  for (;;) {
+    const auto look = Clock::now() + between_looks;
+    const bool is_last = deadline && *deadline <= look;
+    try {
+      return member_.get(key, is_last ? deadline : Deadline(look), site_);
+    } catch (const DeadlineExceeded&) {
+      if (is_last) throw;
+      if (is_broken_.load()) throw InvalidState("one of the group is gone", site_);
+    }
+  }
+}
+
 MeetingPlace::MeetingPlace(Member& member, std::string group, std::vector<int> ranks)
     : member_(member), group_(std::move(group)), ranks_(std::move(ranks)) {
   index_ = static_cast<int>(std::find(ranks_.begin(), ranks_.end(), member_.who().rank) - ranks_.begin());
@@ -80,103 +97,117 @@ void MeetingPlace::meet_at_coordinator(const Meeting& meeting, const Drain& drai
   arrival->wait();
 }
 
-// All have just met and all do this next. It counts only if it worked for every one; the second meeting settles that.
+std::string MeetingPlace::agree(const std::string& what, const std::string& fault, Deadline deadline, Site site) {
+  StoreRendezvous store(member_, ranks_, is_broken_, site);
+  const std::string key = text(group_, "/", what, "/");
+  store.put(text(key, member_.who().rank), fault);
+  Meeting meeting{.group = text(group_, " (", what, ")"), .ranks = ranks_, .what = what, .deadline = deadline, .site = site};
+  for (bool is_settled = false; !is_settled;) {
+    try {
+      member_.arrive(meeting)->wait();
+      is_settled = true;
+    } catch (const CoordinatorLost&) {
+      // The others may have heard what this one has not: all must come to know the same, or the coordinator is lost.
+      if (is_broken_.load()) throw;
+      meeting.deadline = Clock::now() + agreeing_again;
+    }
+  }
+  for (const int rank : ranks_) {
+    const std::string said = store.get(text(key, rank), std::nullopt);  // it is there: all have put before they met
+    if (!said.empty()) return text("rank ", rank, ": ", said);
+  }
+  return {};
+}
+
+// All have just met and all do this next. It counts only if it worked for every one.
 void MeetingPlace::share(Site site) {
   if (ranks_.size() > static_cast<std::size_t>(SharedMeeting::most_members)) return;
   const Deadline limit = Clock::now() + sharing_limit;
-  const std::string key = "meeting/" + group_ + "/";
   std::unique_ptr<SharedMeeting> made;
-  bool is_open = false;
+  std::string fault;
   try {
-    StoreRendezvous store(member_, site);
     try {
-      // Settled by every member for itself: one that is not to share says "no", and none does.
+      StoreRendezvous store(member_, ranks_, is_broken_, site);
+      // Settled by every member for itself: one that is not to share says so, and none does.
       if (!environment_bool("TUTTI_SHARED_MEMORY").value_or(true)) throw InvalidState("TUTTI_SHARED_MEMORY says so", site);
-      made = SharedMeeting::open(store, key + "segment", static_cast<int>(ranks_.size()), index_, limit);
+      made = SharedMeeting::open(store, "meeting/" + group_, static_cast<int>(ranks_.size()), index_, limit);
     } catch (const Error& e) {
-      log(LogLevel::debug, text(group_, " meets at the coordinator: ", e.message()));
+      fault = e.message();
+    } catch (const std::bad_alloc&) {
+      fault = "no memory is left";
     }
-    store.put(text(key, "open/", member_.who().rank), made != nullptr ? "yes" : "no");
-    member_.arrive({.group = group_ + " (sharing)", .ranks = ranks_, .what = "sharing memory", .deadline = limit, .site = site})
-        ->wait();
-    is_open = true;
-    for (const int rank : ranks_) is_open = store.get(text(key, "open/", rank), limit) == "yes" && is_open;
+    fault = agree("sharing memory", fault, limit, site);
   } catch (const Error& e) {
     // Whoever is gone is named at the next meeting, which is the coordinator's.
-    log(LogLevel::debug, text(group_, " meets at the coordinator: ", e.message()));
-    is_open = false;
+    fault = e.message();
   }
-  if (!is_open) return;
+  if (!fault.empty()) return log(LogLevel::debug, text(group_, " meets at the coordinator: ", fault));
   owned_ = std::move(made);
   shared_.store(owned_.get());
   if (is_broken_.load()) owned_->fail();
 }
 
 void MeetingPlace::meet_in_memory(const Meeting& meeting, const Drain& drain) {
-  owned_->arrive(hash_of(meeting.what), text(meeting.what, " at ", meeting.site.to_string()), meeting.drains);
+  const auto came = Clock::now();
+  owned_->arrive(hash_of(meeting.what), text(meeting.what, " at ", meeting.site.to_string()), meeting.drains, came);
+  auto begin = came;
   if (drain) {
     // The others learn at their own deadline that this one still drains.
-    if (!drain()) return explain(meeting, owned_->give_up());
+    if (!drain()) throw_meeting_failed(explain(meeting, owned_->give_up()), meeting.site);
     owned_->ready();
+    begin = Clock::now();
   }
-  const auto begin = Clock::now();
   bool is_told = false;
-  const auto on_delay = [&](const MeetingMembers& came) -> Clock::time_point {
+  const auto on_delay = [&](const MeetingMembers& so_far) -> Clock::time_point {
     if (!std::exchange(is_told, true)) {
       member_.waits_at(meeting);
       return begin + log_every;
     }
     const auto waited = std::chrono::duration_cast<std::chrono::seconds>(Clock::now() - begin).count();
-    log(LogLevel::warning, text(meeting.what, " of ", group_, ": still waiting for rank ", listed(ranks_in(~came, ranks_)),
+    log(LogLevel::warning, text(meeting.what, " of ", group_, ": still waiting for rank ", listed(ranks_in(~so_far, ranks_)),
                                 " after ", waited, " s"));
     return Clock::now() + log_every;
   };
   const MeetingOutcome outcome = owned_->wait(meeting.deadline, {.at = begin + worth_telling, .call = on_delay});
+  std::optional<MeetingReport> failure;
+  if (outcome.ending != MeetingState::released) failure = explain(meeting, outcome);
   if (is_told) member_.waits_no_more(meeting);
-  if (outcome.ending != MeetingState::released) explain(meeting, outcome);
+  if (failure) throw_meeting_failed(*std::move(failure), meeting.site);
 }
 
-void MeetingPlace::explain(const Meeting& meeting, const MeetingOutcome& outcome) {
-  MeetingReport::Cause cause = MeetingReport::Cause::timed_out;
-  std::string detail;
+// What this process saw; why it ended is for the coordinator to say, which knows of deaths, circles and the job's end.
+MeetingReport MeetingPlace::explain(const Meeting& meeting, const MeetingOutcome& outcome) {
+  MeetingEnd end;
+  end.attempt = outcome.attempt;
+  if (outcome.ending == MeetingState::failed) end.cause = MeetingReport::Cause::member_lost;
   if (outcome.ending == MeetingState::mismatch) {
-    cause = MeetingReport::Cause::mismatch;
+    end.cause = MeetingReport::Cause::mismatch;
     for (const MeetingSide& side : outcome.sides)
-      detail += text(detail.empty() ? "" : "\n", "rank ", ranks_[static_cast<std::size_t>(side.member)], ": ", side.said);
+      end.detail += text(end.detail.empty() ? "" : "\n", "rank ", ranks_[static_cast<std::size_t>(side.member)], ": ", side.said);
   }
-  if (outcome.ending == MeetingState::failed) {
-    const std::lock_guard lock(guard_);
-    cause = cause_;
-    if (cause != MeetingReport::Cause::member_lost) detail = why_;  // who is lost is in the list
-  }
-  const std::vector<int> own{member_.who().rank};
-  std::vector<int> arrived = outcome.came ? ranks_in(*outcome.came, ranks_) : own;
-  std::vector<int> draining = ranks_in(outcome.draining, ranks_);
+  end.arrived = outcome.came ? ranks_in(*outcome.came, ranks_) : std::vector<int>{member_.who().rank};
+  end.draining = ranks_in(outcome.draining, ranks_);
   if (outcome.is_draining) {
-    arrived = ranks_;
-    draining = outcome.came ? ranks_in(~*outcome.came, ranks_) : std::vector<int>();
+    end.arrived = ranks_;
+    end.draining = outcome.came ? ranks_in(~*outcome.came, ranks_) : std::vector<int>();
   }
-  throw_meeting_failed(member_.explain(meeting, outcome.attempt, cause, arrived, draining, detail), meeting.site);
+  if (outcome.since) {
+    // At a deadline, what was asked for counts, not when this came to be known.
+    const auto now = Clock::now();
+    const bool is_late = outcome.ending == MeetingState::timed_out && meeting.deadline && *meeting.deadline <= now;
+    end.waited = std::chrono::round<std::chrono::milliseconds>((is_late ? *meeting.deadline : now) - *outcome.since);
+  }
+  return member_.explain(meeting, end);
 }
 
-void MeetingPlace::lose(int rank, const std::string& why) {
+void MeetingPlace::lose(int rank) {
   if (rank >= 0 && std::find(ranks_.begin(), ranks_.end(), rank) == ranks_.end()) return;
-  {
-    const std::lock_guard lock(guard_);
-    cause_ = rank < 0 ? MeetingReport::Cause::aborted : MeetingReport::Cause::member_lost;
-    why_ = why;
-  }
   is_broken_.store(true);
   if (SharedMeeting* const shared = shared_.load()) shared->fail();
 }
 
 void MeetingPlace::break_circle(const MeetingReport& report) {
   if (report.group != group_) return;
-  {
-    const std::lock_guard lock(guard_);
-    cause_ = report.cause;
-    why_ = report.detail;
-  }
   if (SharedMeeting* const shared = shared_.load()) shared->end_for_all();
 }
 

@@ -8,22 +8,25 @@
 #include <string>
 #include <vector>
 
-#include "tutti/base/short_lock.h"
 #include "tutti/mesh/control/member.h"
 #include "tutti/mesh/engines/rendezvous.h"
 #include "tutti/mesh/engines/shared_meeting.h"
 
 namespace tutti::detail {
 
-// The coordinator's store, as engines want it.
+// The coordinator's store, as engines want it, for one group.
 class StoreRendezvous final : public Rendezvous {
  public:
-  StoreRendezvous(Member& member, Site site) : member_(member), site_(site) {}
-  void put(const std::string& key, const std::string& value) override { member_.put(key, value, site_); }
-  std::string get(const std::string& key, Deadline deadline) override { return member_.get(key, deadline, site_); }
+  // Who waits for a key does so no longer than until the group `is_broken`.
+  StoreRendezvous(Member& member, const std::vector<int>& ranks, const std::atomic<bool>& is_broken, Site site)
+      : member_(member), ranks_(ranks), is_broken_(is_broken), site_(site) {}
+  void put(const std::string& key, const std::string& value) override { member_.put(key, value, site_, ranks_); }
+  std::string get(const std::string& key, Deadline deadline) override;
 
  private:
   Member& member_;
+  const std::vector<int>& ranks_;
+  const std::atomic<bool>& is_broken_;
   Site site_;
 };
 
@@ -45,15 +48,20 @@ class MeetingPlace {
   [[nodiscard]] const std::vector<int>& ranks() const noexcept { return ranks_; }
   [[nodiscard]] int index() const noexcept { return index_; }
 
+  // After each has tried something of its own: what the first that could not says, empty where all could. Throws MeetingFailed.
+  std::string agree(const std::string& what, const std::string& fault, Deadline deadline, Site site);
+  // Somebody is gone: shared memory cannot be used any more.
+  [[nodiscard]] const std::atomic<bool>& is_broken() const noexcept { return is_broken_; }
+
   // From the member's thread: one of the group is gone, the job was aborted (-1), or a circle was found.
-  void lose(int rank, const std::string& why);
+  void lose(int rank);
   void break_circle(const MeetingReport& report);
 
  private:
   void meet_at_coordinator(const Meeting& meeting, const Drain& drain);
   void meet_in_memory(const Meeting& meeting, const Drain& drain);
   void share(Site site);
-  [[noreturn]] void explain(const Meeting& meeting, const MeetingOutcome& outcome);
+  [[nodiscard]] MeetingReport explain(const Meeting& meeting, const MeetingOutcome& outcome);
 
   Member& member_;
   const std::string group_;
@@ -63,10 +71,7 @@ class MeetingPlace {
   std::unique_ptr<SharedMeeting> owned_;
   std::atomic<SharedMeeting*> shared_{nullptr};
   std::atomic<bool> is_occupied_{false};
-  std::atomic<bool> is_broken_{false};  // somebody is gone: shared memory cannot be used any more
-  ShortLock guard_;                     // of what ended it
-  MeetingReport::Cause cause_ = MeetingReport::Cause::member_lost;
-  std::string why_;
+  std::atomic<bool> is_broken_{false};
 };
 
 }  // namespace tutti::detail

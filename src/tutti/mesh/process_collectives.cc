@@ -56,7 +56,7 @@ std::string said(const KernelCall& call, const GroupAttributes& of) {
 
 Exchange& settled(const KernelCall& call, const GroupAttributes& of) {
   of.group->roll_call(said(call, of), call.site);
-  return of.line != nullptr ? of.line->exchange(of.is_on_gpu) : of.group->host_exchange();
+  return of.line != nullptr ? of.line->exchange(of.is_on_gpu, call.site) : of.group->host_exchange(call.site);
 }
 
 const OpRow& row(const char* name, Infer infer, Kernel kernel) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <map>
+#include <new>
 #include <utility>
 
 #include "tutti/base/text.h"
@@ -22,6 +23,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr auto opening_limit = 30s;
+constexpr auto agreeing_limit = 5s;
 
 // What this process says of itself: what its devices are at, or what it last asked of them.
 std::string doing() {
@@ -166,15 +168,15 @@ class Job {
 
 ProcessGroup::ProcessGroup(Member& member, const std::string& name, const std::vector<int>& ranks)
     : member_(member),
-      store_(member, Site()),
       barriers_(member, name, ranks),
       roll_calls_(member, name + " (collectives)", ranks),
+      store_(member, roll_calls_.ranks(), roll_calls_.is_broken(), Site()),
       stream_("CPU:0", {.may_block = true}) {}
 
 void ProcessGroup::roll_call(const std::string& what, Site site) { roll_calls_.meet(what, std::nullopt, site); }
 
-Exchange& ProcessGroup::host_exchange() {
-  if (owned_ == nullptr) open_exchange();
+Exchange& ProcessGroup::host_exchange(Site site) {
+  if (owned_ == nullptr) open_exchange(site);
   return *owned_;
 }
 
@@ -199,26 +201,43 @@ void ProcessGroup::close() noexcept {
   for (DeviceLine* line : lines()) line->close();
 }
 
-// All have just answered the roll call and come here next.
-void ProcessGroup::open_exchange() {
-  const std::string key = "exchange/" + name();
+// All have just answered the roll call and come here next. It counts only if it worked for every one: who has none would let the
+// others wait in theirs for ever.
+void ProcessGroup::open_exchange(Site site) {
+  const std::string key = text("exchange/", name(), "/", openings_++);
   const auto size = static_cast<int>(ranks().size());
   const Deadline limit = Clock::now() + opening_limit;
-  owned_ = roll_calls_.is_shared() ? SharedExchange::open(store_, key, size, index(), limit)
-                                   : open_gloo_exchange(store_, key, size, index(), limit, {.address = member_.local_host()});
+  std::unique_ptr<Exchange> made;
+  std::string fault;
+  try {
+    if (roll_calls_.is_shared()) {
+      made = SharedExchange::open(store_, key, size, index(), limit);
+    } else {
+      made =
+          open_gloo_exchange(store_, key, size, index(), limit, {.address = member_.local_host(), .stop = gives_up_.get_token()});
+    }
+  } catch (const Error& e) {
+    fault = e.message();
+  } catch (const std::bad_alloc&) {
+    fault = "no memory is left";
+  }
+  fault = roll_calls_.agree(text("opening an exchange, try ", openings_), fault, *limit + agreeing_limit, site);
+  if (!fault.empty()) throw ExchangeFailed(text("the processes of ", name(), " cannot exchange tensors: ", fault), site);
+  owned_ = std::move(made);
   exchange_.store(owned_.get());
   const std::lock_guard lock(guard_);
   if (!lost_.empty()) owned_->fail(lost_.c_str());
 }
 
 void ProcessGroup::lose(int rank, const std::string& why) {
-  barriers_.lose(rank, why);
-  roll_calls_.lose(rank, why);
+  barriers_.lose(rank);
+  roll_calls_.lose(rank);
   if (rank >= 0 && std::find(ranks().begin(), ranks().end(), rank) == ranks().end()) return;
   {
     const std::lock_guard lock(guard_);
     lost_ = why;
   }
+  gives_up_.request_stop();
   if (Exchange* const exchange = exchange_.load()) exchange->fail(why.c_str());
   for (DeviceLine* line : lines()) line->fail(why);
 }

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <mutex>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -27,7 +28,7 @@ class ProcessGroup {
   // For the one thread that makes the group's collectives: settles that all are about to do the same; then the engine, which
   // exchanges memory of the host.
   void roll_call(const std::string& what, Site site);
-  Exchange& host_exchange();
+  Exchange& host_exchange(Site site);
   // Of these devices, one of each process, `own` among them.
   DeviceLine& line(const std::string& devices, Device& own);
   [[nodiscard]] Rendezvous& store() noexcept { return store_; }
@@ -41,16 +42,18 @@ class ProcessGroup {
   void close() noexcept;
 
  private:
-  void open_exchange();
+  void open_exchange(Site site);
   std::vector<DeviceLine*> lines();
 
   Member& member_;
-  StoreRendezvous store_;  // outlives the exchange
   MeetingPlace barriers_;
   MeetingPlace roll_calls_;
+  StoreRendezvous store_;  // outlives the exchange
   Stream stream_;
   std::unique_ptr<Exchange> owned_;
   std::atomic<Exchange*> exchange_{nullptr};
+  int openings_ = 0;           // so many were tried, by all
+  std::stop_source gives_up_;  // opening one
   ShortLock guard_;
   std::string lost_;  // why; empty: all are there
   std::vector<std::unique_ptr<DeviceLine>> lines_;

@@ -12,6 +12,8 @@ namespace {
 constexpr int most_open_requests = 1024;
 constexpr std::size_t most_explanations = 256;
 
+std::int64_t nanoseconds_of(Time time) { return std::chrono::nanoseconds(time.time_since_epoch()).count(); }
+
 }  // namespace
 
 Assembly::Assembly(const AssemblyOptions& options, Outbox& outbox)
@@ -44,13 +46,15 @@ void Assembly::hello(SessionId from, wire::FieldReader& in, Time now) {
     return outbox_.close(from);
   }
   const auto rank = static_cast<int>(hello.rank);
+  if (roster_.seat(rank).state != Seat::State::never_came) forget_groups_of(rank, now);
   roster_.sit_down(hello, from, now);
   ranks_.emplace(from, rank);
   anybody_came_ = true;
   empty_since_.reset();
   const Time silent_at = now + options_.dead_after;
   if (!silence_check_ || silent_at < *silence_check_) silence_check_ = silent_at;
-  std::string frames = message(Answer::welcome, [&](wire::FieldWriter& out) { out.i64(options_.dead_after.count()); });
+  std::string frames =
+      message(Answer::welcome, [&](wire::FieldWriter& out) { out.i64(options_.dead_after.count()).i64(nanoseconds_of(now)); });
   for (int other = 0; other < roster_.world(); ++other) {
     if (roster_.seat(other).state != Seat::State::dead) continue;
     append_message(frames, Answer::lost, [&](wire::FieldWriter& out) {
@@ -66,7 +70,8 @@ bool Assembly::handle(int rank, Request request, wire::FieldReader& in, Time now
       const std::string_view doing = in.text(longest_doing);
       if (!in.done()) return false;
       roster_.seat(rank).doing = doing;
-      outbox_.send(roster_.seat(rank).session, message(Answer::beat));
+      outbox_.send(roster_.seat(rank).session,
+                   message(Answer::beat, [&](wire::FieldWriter& out) { out.i64(nanoseconds_of(now)); }));
       return true;
     }
     case Request::arrive: return arrive(rank, in, now);
@@ -93,7 +98,7 @@ bool Assembly::handle(int rank, Request request, wire::FieldReader& in, Time now
                    }));
       return true;
     }
-    case Request::put: return put(rank, in);
+    case Request::put: return put(rank, in, now);
     case Request::get: return get(rank, in);
     case Request::forget: {
       const std::uint64_t ticket = in.u64();
@@ -132,10 +137,17 @@ bool Assembly::arrive(int rank, wire::FieldReader& in, Time now) {
   Call call = Call::read(in, options_.world);
   const bool drains = in.u8() != 0;
   const std::int64_t timeout = in.i64();
+  const std::int64_t gives_up_at = in.i64();
   if (!in.done() || !std::binary_search(call.ranks.begin(), call.ranks.end(), rank)) return false;
   if (aborted_) return true;  // it has been told
   if (!may_ask_more(rank)) {
     decline(rank, ticket, text("rank ", rank, " has ", most_open_requests, " requests open already"));
+    return true;
+  }
+  // It was long on its way, and its maker has given it up. It completes a meeting at which it is waited for, but it neither opens
+  // one nor disagrees with the others, who may be at the next.
+  if (gives_up_at < nanoseconds_of(now) && !meetings_.awaits(rank, call)) {
+    outbox_.send(roster_.seat(rank).session, message(Answer::withdrawn, [&](wire::FieldWriter& out) { out.u64(ticket); }));
     return true;
   }
   // A year is as good as for ever, and cannot overflow.
@@ -147,13 +159,15 @@ bool Assembly::arrive(int rank, wire::FieldReader& in, Time now) {
   return true;
 }
 
-bool Assembly::put(int rank, wire::FieldReader& in) {
+bool Assembly::put(int rank, wire::FieldReader& in, Time now) {
   const std::uint64_t ticket = in.u64();
   const std::string key(in.text(longest_key));
   const std::string value(in.text(longest_value));
+  std::vector<int> ranks = in.ranks(options_.world);
   if (!in.done()) return false;
+  const bool is_broken = std::any_of(ranks.begin(), ranks.end(), [this](int r) { return roster_.seat(r).gone_for_good(); });
   std::vector<Store::Asker> waited;
-  if (!store_.put(key, value, waited)) {
+  if (!store_.put(key, value, std::move(ranks), is_broken ? Deadline(now + options_.dead_after) : std::nullopt, waited)) {
     decline(rank, ticket, text("the store is full: it holds ", human_bytes(store_.held()), " of ", human_bytes(store_.limit())));
     return true;
   }
@@ -204,14 +218,15 @@ bool Assembly::explain(int rank, wire::FieldReader& in, Time now) {
   const std::uint8_t cause = in.u8();
   const std::vector<int> arrived = in.ranks(options_.world);
   const std::vector<int> draining = in.ranks(options_.world);
+  const std::chrono::milliseconds waited = read_time(in);
   const std::string detail(in.text(longest_detail));
   if (!in.done() || cause > static_cast<std::uint8_t>(MeetingReport::Cause::aborted)) return false;
   auto known = std::find_if(explanations_.begin(), explanations_.end(),
                             [&](const Explanation& e) { return e.attempt == attempt && e.group == call.group; });
   if (known == explanations_.end()) {
     if (explanations_.size() == most_explanations) explanations_.pop_front();
-    explanations_.push_back(
-        {call.group, attempt, meetings_.explain(call, static_cast<MeetingReport::Cause>(cause), arrived, draining, detail, now)});
+    const MeetingEnd end{attempt, static_cast<MeetingReport::Cause>(cause), arrived, draining, waited, detail};
+    explanations_.push_back({call.group, call.ranks, attempt, meetings_.explain(call, end, now)});
     known = std::prev(explanations_.end());
   }
   outbox_.send(roster_.seat(rank).session, message(Answer::explained, [&](wire::FieldWriter& out) {
@@ -220,6 +235,12 @@ bool Assembly::explain(int rank, wire::FieldReader& in, Time now) {
                  append_report(out, aborted_ ? *aborted_ : known->report);
                }));
   return true;
+}
+
+void Assembly::forget_groups_of(int rank, Time now) {
+  store_.forget_groups_of(rank, now);
+  store_.tick(now);
+  std::erase_if(explanations_, [rank](const Explanation& e) { return std::binary_search(e.ranks.begin(), e.ranks.end(), rank); });
 }
 
 void Assembly::leave(int rank, Time now) {
@@ -245,6 +266,7 @@ void Assembly::stand_up(int rank, Seat::State as, std::string how, Time now) {
   store_.forget_all(rank);
   roster_.stand_up(rank, as, std::move(how), now);
   if (roster_.here() == 0) empty_since_ = now;
+  if (roster_.seat(rank).gone_for_good()) store_.forget_groups_of(rank, now + options_.dead_after);
   meetings_.member_gone(rank, now);
   if (as != Seat::State::dead) return;
   const std::string why = text(roster_.name(rank), " died", roster_.seat(rank).how.empty() ? "" : ": ", roster_.seat(rank).how);
@@ -256,6 +278,7 @@ void Assembly::stand_up(int rank, Seat::State as, std::string how, Time now) {
 void Assembly::tick(Time now) {
   if (!anybody_came_ && !empty_since_) empty_since_ = now;
   meetings_.tick(now);
+  store_.tick(now);
   // Who was itself stopped for long has no right to call others silent.
   const bool was_away = last_tick_ != Time() && now - last_tick_ > options_.dead_after / 2;
   last_tick_ = now;
@@ -276,6 +299,7 @@ void Assembly::tick(Time now) {
 
 Deadline Assembly::next_deadline() const {
   Deadline next = meetings_.next_deadline();
+  if (const Deadline store = store_.next_deadline(); store && (!next || *store < *next)) next = store;
   if (silence_check_) {
     // Often enough to know that time went by while this process ran.
     const Time check = std::min(*silence_check_, last_tick_ + options_.dead_after / 4);

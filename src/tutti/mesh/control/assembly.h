@@ -10,6 +10,7 @@
 #include <string_view>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "tutti/mesh/control/meetings.h"
 #include "tutti/mesh/control/messages.h"
@@ -48,6 +49,7 @@ class Assembly {
  private:
   struct Explanation {
     std::string group;
+    std::vector<int> ranks;
     std::uint64_t attempt = 0;
     MeetingReport report;
   };
@@ -56,11 +58,13 @@ class Assembly {
   // False: no message of ours.
   bool handle(int rank, Request request, wire::FieldReader& in, Time now);
   bool arrive(int rank, wire::FieldReader& in, Time now);
-  bool put(int rank, wire::FieldReader& in);
+  bool put(int rank, wire::FieldReader& in, Time now);
   bool get(int rank, wire::FieldReader& in);
   bool abort(int rank, wire::FieldReader& in);
   bool explain(int rank, wire::FieldReader& in, Time now);
   void leave(int rank, Time now);
+  // What was kept for its groups is of others who held its seat.
+  void forget_groups_of(int rank, Time now);
   void stand_up(int rank, Seat::State as, std::string how, Time now);
   // Tells it why, and counts it as dead.
   void drop(int rank, const std::string& why, Time now);

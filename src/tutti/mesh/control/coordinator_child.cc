@@ -85,8 +85,8 @@ struct Program {
 
 Program program_of(const CoordinatorChild& child, Site site) {
   Program program;
-  program.words = {find_command(site),          "coordinator", "--listen", child.listen, "--world",
-                   std::to_string(child.world), "--job",       child.job};
+  program.words = {find_command(site),          "coordinator", "--listen", child.listen,   "--world",
+                   std::to_string(child.world), "--job",       child.job,  "--idle-limit", text(child.idle_limit.count(), "ms")};
   if (!child.job_file.empty()) program.words.insert(program.words.end(), {"--job-file", child.job_file});
   // What asks this process for a trace or a report does not ask the coordinator.
   for (char** variable = environ; *variable != nullptr; ++variable) {

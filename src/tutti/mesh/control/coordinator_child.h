@@ -2,6 +2,7 @@
 // other.
 #pragma once
 
+#include <chrono>
 #include <string>
 
 #include "tutti/base/clock.h"
@@ -16,6 +17,8 @@ struct CoordinatorChild {
   std::string secret;    // travels through the child's environment, which only this user can read
   std::string job_file;  // that the child takes away when it ends; empty: none
   int lock = -1;         // a descriptor the child keeps open
+  // Whoever starts it joins at once: if nobody has after so long, that one is dead, and perhaps its launcher with all the others.
+  std::chrono::milliseconds idle_limit{60'000};
 };
 
 // The command: TUTTI_COMMAND, beside this library in a build or an installation, or in PATH. Throws InvalidState, saying where it

@@ -7,8 +7,21 @@
 
 namespace tutti::control {
 
+namespace {
+
+// Those of whom nobody ever asks are few: who was there does so, or says that it waits no more.
+constexpr std::size_t most_circles = 64;
+
+}  // namespace
+
+void Meetings::forget_circle(const std::string& key) {
+  std::erase_if(circles_, [&](const auto& known) { return known.first == key; });
+}
+
 std::string Meetings::waits_at(int rank, Call call, Time now) {
-  const auto group = groups_.find(key(call, true));
+  const std::string place_key = key(call, true);
+  const auto group = groups_.find(place_key);
+  if (group == groups_.end()) forget_circle(place_key);
   Open* meeting = group == groups_.end() ? begin(call, true, now) : group->second.front();
   if (meeting == nullptr) return "the coordinator has no room for more meetings";
   Place* place = meeting->place(rank);
@@ -24,7 +37,9 @@ std::string Meetings::waits_at(int rank, Call call, Time now) {
 }
 
 void Meetings::waits_no_more(int rank, const Call& call, Time now) {
-  const auto group = groups_.find(key(call, true));
+  const std::string place_key = key(call, true);
+  forget_circle(place_key);
+  const auto group = groups_.find(place_key);
   if (group == groups_.end()) return;
   Open& meeting = *group->second.front();
   const Place* place = meeting.place(rank);
@@ -97,6 +112,9 @@ void Meetings::look_for_deadlock(Time now) {
   for (const Open* meeting : stuck) {
     reports.push_back(report(*meeting, MeetingReport::Cause::deadlock, now));
     reports.back().detail = words;
+    if (!meeting->elsewhere) continue;
+    if (circles_.size() == most_circles) circles_.pop_front();
+    circles_.emplace_back(key({meeting->group, {}, meeting->what, {}}, true), words);
   }
   for (std::size_t i = 0; i < stuck.size(); ++i) fail(*stuck[i], reports[i]);
   look_soon(now);

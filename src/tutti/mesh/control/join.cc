@@ -8,6 +8,9 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <new>
+#include <optional>
+#include <system_error>
 #include <utility>
 
 #include "tutti/base/error.h"
@@ -38,7 +41,13 @@ class Dialogue {
  public:
   Dialogue(Descriptor socket, Clock::time_point deadline) : socket_(std::move(socket)), deadline_(deadline) {}
 
-  void say(std::string_view frames) {
+  // From now on frames are sealed, both ways.
+  void seal(const wire::Seals& seals) { seals_ = seals; }
+
+  void say(std::string_view plain) {
+    std::string sealed;
+    if (seals_) seals_->outgoing.close_onto(sealed, plain);
+    std::string_view frames = seals_ ? sealed : plain;
     while (!frames.empty()) {
       const ssize_t sent = send(socket_.get(), frames.data(), frames.size(), MSG_NOSIGNAL);
       if (sent > 0) {
@@ -54,7 +63,7 @@ class Dialogue {
 
   std::string hear() {
     for (;;) {
-      if (const auto message = in_.next()) return std::string(*message);
+      if (const auto message = in_.next()) return opened(*message);
       if (in_.broken()) return {};
       if (!wait_until(socket_.get(), true, deadline_)) throw TryAgain{"it does not answer"};
       std::array<char, 4096> buffer;
@@ -66,12 +75,19 @@ class Dialogue {
   }
 
   wire::FrameReader& in() noexcept { return in_; }
+  [[nodiscard]] const wire::Seals& seals() const { return seals_.value(); }
   Descriptor& socket() noexcept { return socket_; }
 
  private:
+  // Nothing in it: not from the other end.
+  std::string opened(std::string_view message) {
+    return std::string(seals_ ? seals_->incoming.open(message).value_or(std::string_view()) : message);
+  }
+
   Descriptor socket_;
   Clock::time_point deadline_;
-  wire::FrameReader in_{wire::largest_answer};
+  std::optional<wire::Seals> seals_;
+  wire::FrameReader in_{wire::largest_answer + wire::seal_size};
 };
 
 std::shared_ptr<Link> take_seat(Descriptor socket, const Membership& who, const MemberOptions& options, std::uint64_t incarnation,
@@ -103,6 +119,7 @@ std::shared_ptr<Link> take_seat(Descriptor socket, const Membership& who, const 
                          wire::as_text(wire::proof(who.secret, wire::Side::coordinator, challenge->nonce, response.nonce)))) {
     refuse("does not know the job's secret: something else answers there");
   }
+  dialogue.seal(wire::seals_of(who.secret, wire::Side::member, challenge->nonce, response.nonce));
   Hello hello;
   hello.job = who.job;
   hello.world = static_cast<std::uint32_t>(who.world);
@@ -117,15 +134,17 @@ std::shared_ptr<Link> take_seat(Descriptor socket, const Membership& who, const 
   const auto kind = static_cast<Answer>(in.u8());
   if (kind == Answer::refused) refuse(text("refused this process: ", in.text(longest_why)));
   const std::chrono::milliseconds its_dead_after(in.i64());
+  const std::int64_t its_time = in.i64();
   if (kind != Answer::welcome || !in.done() || its_dead_after.count() < 1) refuse("is none of ours: it answers in another way");
   LinkOptions link;
   link.address = who.coordinator;
   link.dead_after = options.dead_after;
+  link.its_time = its_time;
   // Often enough for both to know that the other lives.
   link.heartbeat =
       std::max(std::chrono::milliseconds(1), std::min({options.heartbeat, its_dead_after / 4, options.dead_after / 4}));
   link.doing = options.doing;
-  return std::make_shared<Link>(std::move(dialogue.socket()), std::move(dialogue.in()), std::move(link));
+  return std::make_shared<Link>(std::move(dialogue.socket()), std::move(dialogue.in()), dialogue.seals(), std::move(link));
 }
 
 }  // namespace
@@ -150,6 +169,10 @@ std::shared_ptr<Link> join(const Membership& who, const MemberOptions& options, 
       if (socket.valid()) return take_seat(std::move(socket), who, options, incarnation, deadline, site);
     } catch (const TryAgain& again) {
       why = again.why;
+    } catch (const std::system_error& error) {
+      throw InvalidState(text("the connection to the coordinator cannot be made: ", error.what()), site);
+    } catch (const std::bad_alloc&) {
+      throw OutOfMemory("the connection to the coordinator cannot be made: no memory is left", site);
     }
     // It may not have started yet.
     const auto pause = std::min(Clock::now() + between_attempts, deadline);

@@ -75,7 +75,9 @@ HostPort listening_address(const HostPort& at, bool one_host) {
   for (const addrinfo* address = addresses.first; address != nullptr; address = address->ai_next) {
     if (!is_loopback(*address)) return at;
   }
-  return addresses.first == nullptr ? at : HostPort{"0.0.0.0", at.port};
+  if (addresses.first == nullptr) return at;
+  // All addresses of its family; that of IPv6 takes the other in as well.
+  return {addresses.first->ai_family == AF_INET6 ? "::" : "0.0.0.0", at.port};
 }
 
 // One process's search for the coordinator of its job.

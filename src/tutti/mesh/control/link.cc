@@ -1,6 +1,5 @@
 #include "tutti/mesh/control/link.h"
 
-#include <poll.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
@@ -13,8 +12,6 @@
 #include <utility>
 
 #include "tutti/base/error.h"
-#include "tutti/base/human_time.h"
-#include "tutti/base/log.h"
 #include "tutti/base/text.h"
 #include "tutti/mesh/control/forked_child.h"
 #include "tutti/mesh/control/messages.h"
@@ -26,26 +23,28 @@ namespace {
 constexpr std::uint64_t socket_id = 0;
 constexpr std::uint64_t wake_id = 1;
 constexpr std::chrono::milliseconds leave_takes_at_most{1'000};
+// So far may two clocks drift apart from one beat to the next.
+constexpr std::int64_t drift = 1'000'000;
 
 constexpr const char* has_left = "this process has left the job";
 
-int milliseconds_until(Clock::time_point time, Clock::time_point now) {
-  const auto left = std::chrono::ceil<std::chrono::milliseconds>(time - now).count();
-  return static_cast<int>(std::clamp<std::int64_t>(left, 0, 3'600'000));
-}
+std::int64_t nanoseconds_of(Clock::time_point time) { return std::chrono::nanoseconds(time.time_since_epoch()).count(); }
 
 }  // namespace
 
 std::string Link::local_host() const { return Address::parse(bound_address(socket_.get()), Site()).host; }
 
-Link::Link(Descriptor socket, wire::FrameReader rest, LinkOptions options)
+Link::Link(Descriptor socket, wire::FrameReader rest, const wire::Seals& seals, LinkOptions options)
     : options_(std::move(options)),
       socket_(std::move(socket)),
       epoll_(epoll_create1(EPOLL_CLOEXEC)),
       wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
       owner_(getpid()),
       heard_(Clock::now().time_since_epoch().count()),
+      ahead_(options_.its_time - nanoseconds_of(Clock::now())),
       in_(std::move(rest)),
+      opens_(seals.incoming),
+      seals_(seals.outgoing),
       next_beat_(Clock::now()) {
   epoll_event event{};
   event.events = EPOLLIN;
@@ -55,7 +54,7 @@ Link::Link(Descriptor socket, wire::FrameReader rest, LinkOptions options)
   }
   close_in_forked_child(socket_.get());
   try {
-    while (const auto message = in_.next()) dispatch(*message);
+    dispatch_all();
     const std::lock_guard lock(mutex_);
     watch();
     thread_ = std::make_unique<std::thread>([this] { run(); });
@@ -127,6 +126,16 @@ std::chrono::milliseconds Link::silence() const {
   return std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - heard);
 }
 
+std::int64_t Link::coordinator_time(Clock::time_point then) const {
+  return nanoseconds_of(then) + ahead_.load(std::memory_order_relaxed);
+}
+
+void Link::note_time(std::int64_t its_time) {
+  // The message that took the shortest time tells best.
+  const std::int64_t seen = its_time - nanoseconds_of(Clock::now());
+  ahead_.store(std::max(seen, ahead_.load(std::memory_order_relaxed) - drift), std::memory_order_relaxed);
+}
+
 std::uint64_t Link::open_ticket() {
   const std::lock_guard lock(mutex_);
   answers_.emplace(next_ticket_, std::string());
@@ -192,12 +201,9 @@ void Link::send_quietly(std::string_view frames) noexcept {
 }
 
 void Link::write(std::string_view frames) {
-  if (!unsent_.empty()) {
-    unsent_ += frames;
-  } else {
-    unsent_ = frames;
-    write_rest();
-  }
+  const bool is_first = unsent_.empty();
+  seals_.close_onto(unsent_, frames);
+  if (is_first) write_rest();
 }
 
 void Link::write_rest() {
@@ -215,116 +221,6 @@ void Link::write_rest() {
   }
   unsent_.erase(0, sent);
   watch();
-}
-
-std::optional<std::string> Link::wait(std::uint64_t ticket, Deadline until, Site site) {
-  check(site);
-  std::unique_lock lock(mutex_);
-  ++waiting_;
-  watch();
-  std::optional<std::string> answer;
-  for (;;) {
-    if (const auto found = answers_.find(ticket); found != answers_.end() && !found->second.empty()) {
-      answer = std::move(found->second);
-      answers_.erase(found);
-      break;
-    }
-    if (aborted_ || !ended_.empty()) break;
-    const auto now = Clock::now();
-    if (until && *until <= now) break;
-    if (reading_) {
-      if (until) {
-        turn_.wait_until(lock, *until);
-      } else {
-        turn_.wait(lock);
-      }
-      continue;
-    }
-    reading_ = true;
-    lock.unlock();
-    pollfd entry{socket_.get(), POLLIN, 0};
-    if (poll(&entry, 1, until ? milliseconds_until(*until, now) : -1) > 0) read();
-    lock.lock();
-    reading_ = false;
-    if (waiting_ > 1) turn_.notify_all();
-  }
-  --waiting_;
-  watch();
-  if (!answer) throw_if_ended(site);
-  return answer;
-}
-
-void Link::wait_for_abort(Clock::time_point until) {
-  // The link's own thread reads meanwhile.
-  std::unique_lock lock(mutex_);
-  turn_.wait_until(lock, until, [this] { return aborted_ || !ended_.empty(); });
-}
-
-void Link::read() {
-  std::array<char, 16384> buffer;
-  const ssize_t got = recv(socket_.get(), buffer.data(), buffer.size(), 0);
-  if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
-  if (got <= 0) {
-    const std::string why = got == 0 ? "it closed the connection" : std::strerror(errno);
-    const std::lock_guard lock(mutex_);
-    return end(
-        text("the coordinator at ", options_.address, " is lost: ", why, ", last heard of ", silence().count(), " ms ago"));
-  }
-  heard_.store(Clock::now().time_since_epoch().count(), std::memory_order_relaxed);
-  in_.append({buffer.data(), static_cast<std::size_t>(got)});
-  while (const auto message = in_.next()) dispatch(*message);
-  if (in_.broken()) {
-    const std::lock_guard lock(mutex_);
-    end(text("the coordinator at ", options_.address, " is lost: it sent a frame of an impossible length"));
-  }
-}
-
-void Link::tell_news(News news) {
-  news_.push_back(std::move(news));
-  wake();
-}
-
-void Link::dispatch(std::string_view message) {
-  wire::FieldReader in(message);
-  const auto kind = static_cast<Answer>(in.u8());
-  const std::lock_guard lock(mutex_);
-  switch (kind) {
-    case Answer::released:
-    case Answer::failed:
-    case Answer::stored:
-    case Answer::value:
-    case Answer::declined:
-    case Answer::withdrawn:
-    case Answer::explained: {
-      const auto found = answers_.find(in.u64());
-      if (found == answers_.end()) return;
-      found->second = message;
-      if (waiting_ > 1) turn_.notify_all();
-      return;
-    }
-    case Answer::progress: {
-      const auto found = answers_.find(in.u64());
-      if (found == answers_.end() || !found->second.empty()) return;
-      std::string words = read_report(in).to_text();
-      return log(LogLevel::warning, text("still waiting at ", words));
-    }
-    case Answer::lost: {
-      const auto rank = static_cast<int>(in.u32());
-      return tell_news({rank, std::string(in.text(longest_why)), std::nullopt});
-    }
-    case Answer::aborted: {
-      if (aborted_) return;
-      aborted_ = read_report(in);
-      tell_news({-1, aborted_->detail, std::nullopt});
-      return turn_.notify_all();
-    }
-    case Answer::stuck: return tell_news({-1, {}, read_report(in)});
-    case Answer::dropped:
-      return end(text("the coordinator at ", options_.address, " counts this process as dead: ", in.text(longest_why)));
-    case Answer::beat:
-    case Answer::welcome:
-    case Answer::refused: return;
-  }
 }
 
 }  // namespace tutti::control

@@ -19,6 +19,7 @@
 #include "tutti/mesh/control/meeting.h"
 #include "tutti/mesh/control/sockets.h"
 #include "tutti/mesh/wire/frames.h"
+#include "tutti/mesh/wire/seal.h"
 
 namespace tutti::control {
 
@@ -26,6 +27,7 @@ struct LinkOptions {
   std::string address;
   std::chrono::milliseconds heartbeat{1'000};
   std::chrono::milliseconds dead_after{10'000};
+  std::int64_t its_time = 0;  // as the coordinator said with its welcome
   std::function<std::string()> doing;
 };
 
@@ -34,7 +36,7 @@ struct LinkOptions {
 class Link {
  public:
   // `socket` is past the welcome; `rest` holds what came behind it.
-  Link(Descriptor socket, wire::FrameReader rest, LinkOptions options);
+  Link(Descriptor socket, wire::FrameReader rest, const wire::Seals& seals, LinkOptions options);
   // Takes leave. In a forked child: lets go without a word.
   ~Link();
   Link(const Link&) = delete;
@@ -63,6 +65,8 @@ class Link {
   // Throws what ended the link, if something has.
   void check(Site site);
   [[nodiscard]] std::chrono::milliseconds silence() const;
+  // What the coordinator's clock shows then, in ns: as far as its messages tell, and rather less than more.
+  [[nodiscard]] std::int64_t coordinator_time(Clock::time_point then) const;
   [[nodiscard]] const std::string& address() const noexcept { return options_.address; }
   // This end's host, as the coordinator sees it.
   [[nodiscard]] std::string local_host() const;
@@ -80,6 +84,8 @@ class Link {
   void deliver_news();
   // One read of the socket, by whoever has the turn to read.
   void read();
+  void dispatch_all();
+  void note_time(std::int64_t its_time);
   void dispatch(std::string_view message);
   void throw_if_ended(Site site) const;
   void end(const std::string& why);
@@ -95,7 +101,9 @@ class Link {
   Descriptor wake_;
   int owner_ = 0;  // pid
   std::atomic<Clock::rep> heard_;
-  wire::FrameReader in_;  // of whoever reads
+  std::atomic<std::int64_t> ahead_;  // its clock before ours, in ns
+  wire::FrameReader in_;             // of whoever reads, as the next
+  wire::Seal opens_;
 
   mutable std::mutex mutex_;
   std::condition_variable turn_;
@@ -104,6 +112,7 @@ class Link {
   bool reading_ = false;
   int waiting_ = 0;
   std::uint32_t watched_ = 0;  // what epoll_ watches the socket for
+  wire::Seal seals_;
   std::string unsent_;
   std::string ended_;  // why the coordinator is lost; empty: it is not
   std::optional<MeetingReport> aborted_;

@@ -43,6 +43,16 @@ struct MeetingReport {
   [[nodiscard]] std::string to_text() const;
 };
 
+// How a meeting that was held elsewhere failed, as one who was there saw it.
+struct MeetingEnd {
+  std::uint64_t attempt = 0;  // tells failures of one group apart
+  MeetingReport::Cause cause = MeetingReport::Cause::timed_out;
+  std::vector<int> arrived = {};
+  std::vector<int> draining = {};
+  std::chrono::milliseconds waited{0};
+  std::string detail = {};
+};
+
 // clang-format off
 struct MeetingFailed : Error {
   MeetingFailed(MeetingReport report, Site site);

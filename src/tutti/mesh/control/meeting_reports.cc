@@ -61,18 +61,24 @@ MeetingReport Meetings::report(const Open& meeting, MeetingReport::Cause cause, 
   return report;
 }
 
-MeetingReport Meetings::explain(const Call& call, MeetingReport::Cause cause, const std::vector<int>& arrived,
-                                const std::vector<int>& draining, const std::string& detail, Time now) const {
+MeetingReport Meetings::explain(const Call& call, const MeetingEnd& end, Time now) const {
   MeetingReport report;
-  report.cause = cause;
+  report.cause = end.cause;
   report.what = call.what;
   report.group = call.group;
-  report.arrived = static_cast<int>(arrived.size());
+  report.arrived = static_cast<int>(end.arrived.size());
   report.expected = static_cast<int>(call.ranks.size());
-  report.detail = detail;
+  report.waited = end.waited;
+  report.detail = end.detail;
+  const std::string place = key(call, true);
+  const auto circle = std::find_if(circles_.begin(), circles_.end(), [&](const auto& known) { return known.first == place; });
+  if (end.cause == MeetingReport::Cause::member_lost && circle != circles_.end()) {
+    report.cause = MeetingReport::Cause::deadlock;
+    report.detail = circle->second;
+  }
   for (const int rank : call.ranks) {
-    const bool came = std::binary_search(arrived.begin(), arrived.end(), rank);
-    const bool drains = std::binary_search(draining.begin(), draining.end(), rank);
+    const bool came = std::binary_search(end.arrived.begin(), end.arrived.end(), rank);
+    const bool drains = std::binary_search(end.draining.begin(), end.draining.end(), rank);
     MissingMember member = roster_.describe(rank, now);
     // Who came and died there is missing all the same.
     if (member.why == Why::not_arrived) {

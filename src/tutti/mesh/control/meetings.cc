@@ -76,17 +76,25 @@ void Meetings::set_deadline(Open& meeting, Deadline deadline) {
   if (deadline) deadlines_.emplace(*deadline, meeting.id);
 }
 
-std::string Meetings::arrive(int rank, std::uint64_t ticket, Call call, bool drains, Deadline deadline, Time now) {
-  Open* meeting = nullptr;
-  if (const auto group = groups_.find(key(call, false)); group != groups_.end()) {
-    for (Open* open : group->second) {
-      const Place* place = open->place(rank);
-      if (place != nullptr && place->here) continue;
-      if (place == nullptr && open->disagreement) continue;
-      meeting = open;
-      break;
-    }
+Meetings::Open* Meetings::turn_of(int rank, const Call& call) const {
+  const auto group = groups_.find(key(call, false));
+  if (group == groups_.end()) return nullptr;
+  for (Open* open : group->second) {
+    const Place* place = open->place(rank);
+    if (place != nullptr && place->here) continue;
+    if (place == nullptr && open->disagreement) continue;
+    return open;
   }
+  return nullptr;
+}
+
+bool Meetings::awaits(int rank, const Call& call) const {
+  const Open* meeting = turn_of(rank, call);
+  return meeting != nullptr && !meeting->disagreement && meeting->what == call.what && meeting->ranks == call.ranks;
+}
+
+std::string Meetings::arrive(int rank, std::uint64_t ticket, Call call, bool drains, Deadline deadline, Time now) {
+  Open* meeting = turn_of(rank, call);
   if (meeting == nullptr) meeting = begin(call, false, now);
   if (meeting == nullptr) return "the coordinator has no room for more meetings";
   if (meeting->disagreement) {

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
@@ -26,6 +27,8 @@ class Meetings {
 
   // The member comes to the first meeting of the group at which it is not yet. Empty, or why there is no room for it.
   std::string arrive(int rank, std::uint64_t ticket, Call call, bool drains, Deadline deadline, Time now);
+  // Others are at just this meeting, and it is not.
+  [[nodiscard]] bool awaits(int rank, const Call& call) const;
   // False, here and below: there is no such ticket, because the meeting has just ended.
   bool ready(int rank, std::uint64_t ticket, Time now);
   bool withdraw(int rank, std::uint64_t ticket, Time now);
@@ -36,8 +39,7 @@ class Meetings {
   void waits_no_more(int rank, const Call& call, Time now);
 
   // A report on a meeting held elsewhere, from who came there and what is known of the rest.
-  [[nodiscard]] MeetingReport explain(const Call& call, MeetingReport::Cause cause, const std::vector<int>& arrived,
-                                      const std::vector<int>& draining, const std::string& detail, Time now) const;
+  [[nodiscard]] MeetingReport explain(const Call& call, const MeetingEnd& end, Time now) const;
 
   // Its seat is empty already: it is at no meeting any more, and those that cannot do without it fail.
   void member_gone(int rank, Time now);
@@ -82,6 +84,9 @@ class Meetings {
   };
 
   static std::string key(const Call& call, bool elsewhere);
+  // The group's meeting that is the member's next; nullptr: none is open.
+  [[nodiscard]] Open* turn_of(int rank, const Call& call) const;
+  void forget_circle(const std::string& key);
   Open* begin(const Call& call, bool elsewhere, Time now);
   void end(Open& meeting);
   void leave(Open& meeting, int rank, Time now);
@@ -115,6 +120,8 @@ class Meetings {
   std::size_t cost_ = 0;
   Deadline look_at_;
   std::vector<std::pair<std::uint64_t, std::uint32_t>> seen_stuck_;
+  // Of meetings held elsewhere, by their keys: who was there may ask why it ended before it hears of it.
+  std::deque<std::pair<std::string, std::string>> circles_;
 };
 
 }  // namespace tutti::control

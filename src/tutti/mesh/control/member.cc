@@ -78,6 +78,8 @@ class RemoteArrival final : public Arrival {
                                      out.u64(ticket_);
                                      call.append_to(out);
                                      out.u8(drains_ ? 1 : 0).i64(timeout);
+                                     const Deadline give_up = gives_up_at();
+                                     out.i64(give_up ? link_->coordinator_time(*give_up) : control::never_gives_up);
                                    }),
                   site_);
     } catch (...) {
@@ -154,6 +156,7 @@ class RemoteArrival final : public Arrival {
     const auto kind = static_cast<Answer>(in.u8());
     in.u64();
     if (kind == Answer::failed) throw_meeting_failed(control::read_report(in), site_);
+    if (kind == Answer::withdrawn) throw_no_answer();  // it came when it had been given up
     if (kind != Answer::released) throw_declined(in, site_);
   }
 
@@ -183,11 +186,11 @@ class RemoteMember final : public Member {
     return std::make_unique<RemoteArrival>(link_, unsettled_, meeting, who_, log_every_);
   }
 
-  void put(const std::string& key, const std::string& value, Site site) override {
+  void put(const std::string& key, const std::string& value, Site site, const std::vector<int>& ranks) override {
     check_length("key", key, control::longest_key, site);
     check_length("value", value, control::longest_value, site);
     ask(
-        Request::put, [&](FieldWriter& out) { out.text(key).text(value); }, std::nullopt, site);
+        Request::put, [&](FieldWriter& out) { out.text(key).text(value).ranks(ranks); }, std::nullopt, site);
   }
 
   std::string get(const std::string& key, Deadline deadline, Site site) override {
@@ -212,15 +215,15 @@ class RemoteMember final : public Member {
   void on_loss(std::function<void(int, const std::string&)> call) override { link_->on_loss(std::move(call)); }
   void on_deadlock(std::function<void(const MeetingReport&)> call) override { link_->on_deadlock(std::move(call)); }
 
-  MeetingReport explain(const Meeting& meeting, std::uint64_t attempt, MeetingReport::Cause cause,
-                        const std::vector<int>& arrived, const std::vector<int>& draining, const std::string& detail) override {
+  MeetingReport explain(const Meeting& meeting, const MeetingEnd& end) override {
     const control::Call call = call_of(meeting, who_);
-    check_length("detail", detail, control::longest_detail, meeting.site);
+    check_length("detail", end.detail, control::longest_detail, meeting.site);
     const auto answer = ask(
         Request::explain,
         [&](FieldWriter& out) {
           call.append_to(out);
-          out.u64(attempt).u8(static_cast<std::uint8_t>(cause)).ranks(arrived).ranks(draining).text(detail);
+          out.u64(end.attempt).u8(static_cast<std::uint8_t>(end.cause)).ranks(end.arrived).ranks(end.draining);
+          out.i64(end.waited.count()).text(end.detail);
         },
         std::nullopt, meeting.site);
     FieldReader in(*answer);

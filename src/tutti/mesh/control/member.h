@@ -70,7 +70,8 @@ class Member {
   // Says "here" at once and comes back; throws at the call only for misuse.
   virtual std::unique_ptr<Arrival> arrive(const Meeting& meeting) = 0;
 
-  virtual void put(const std::string& key, const std::string& value, Site site = {}) = 0;
+  // With `ranks`: for a group of them; once one of those is gone for good, the coordinator keeps it for dead_after more.
+  virtual void put(const std::string& key, const std::string& value, Site site = {}, const std::vector<int>& ranks = {}) = 0;
   // Waits for the key; throws DeadlineExceeded, or what ended the job.
   virtual std::string get(const std::string& key, Deadline deadline, Site site = {}) = 0;
 
@@ -86,11 +87,10 @@ class Member {
   virtual void on_deadlock(std::function<void(const MeetingReport& report)> call) = 0;
 
   // Others meet faster (in shared memory) and come here only when a meeting failed: the coordinator makes one report of it, from
-  // who came and its own knowledge of the rest, and gives the same to all who ask. `attempt` tells failures of one group apart.
-  virtual MeetingReport explain(const Meeting& meeting, std::uint64_t attempt, MeetingReport::Cause cause,
-                                const std::vector<int>& arrived, const std::vector<int>& draining, const std::string& detail) = 0;
+  // who came and its own knowledge of the rest, and gives the same to all who ask.
+  virtual MeetingReport explain(const Meeting& meeting, const MeetingEnd& end) = 0;
   // The same for those who wait long elsewhere: lets the coordinator say where this process waits, and find deadlocks. Does not
-  // wait.
+  // wait. What is to be explained is asked before waits_no_more().
   virtual void waits_at(const Meeting& meeting) = 0;
   virtual void waits_no_more(const Meeting& meeting) = 0;
 };

@@ -8,13 +8,12 @@ namespace {
 
 constexpr std::size_t longest_of_report = std::size_t{64} << 10U;
 
-// Any 64 bits may have been sent; what is printed later must not overflow in nanoseconds.
+}  // namespace
+
 std::chrono::milliseconds read_time(wire::FieldReader& in) {
   constexpr std::int64_t year = std::int64_t{365} * 24 * 3600 * 1'000;
   return std::chrono::milliseconds(std::clamp<std::int64_t>(in.i64(), 0, year));
 }
-
-}  // namespace
 
 void Hello::append_to(wire::FieldWriter& out) const {
   out.text(job).u32(world).u32(rank).u64(incarnation).text(host).u32(pid).u8(comes_back ? 1 : 0);

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,36 +17,36 @@ namespace tutti::control {
 enum class Request : std::uint8_t {
   hello = 1,      // Hello
   beat,           // doing
-  arrive,         // ticket, Call, drains, timeout in ns or -1
+  arrive,         // ticket, Call, drains, timeout in ns or -1, when it gives up by the coordinator's clock
   ready,          // ticket
   withdraw,       // ticket
   inquire,        // ticket: who is missing so far
-  put,            // ticket, key, value
+  put,            // ticket, key, value, ranks it is for; none: it is kept for ever
   get,            // ticket, key
   forget,         // ticket of a get
   abort,          // why
-  explain,        // ticket, Call, attempt, cause, arrived, draining, detail
+  explain,        // ticket, Call, attempt, cause, arrived, draining, waited in ms, detail
   waits_at,       // Call
   waits_no_more,  // Call
   leave,
 };
 
 enum class Answer : std::uint8_t {
-  welcome = 64,  // dead_after in ms
+  welcome = 64,  // dead_after in ms, its time in ns
   refused,       // why; not a member
-  beat,
-  released,   // ticket
-  failed,     // ticket, report
-  progress,   // ticket, report
-  stored,     // ticket
-  value,      // ticket, value
-  declined,   // ticket, why: misuse or no room
-  explained,  // ticket, report
-  lost,       // rank, why
-  aborted,    // report
-  stuck,      // report: what waits_at told of cannot end
-  dropped,    // why; no longer a member
-  withdrawn,  // ticket: nothing had come of it yet
+  beat,          // its time in ns
+  released,      // ticket
+  failed,        // ticket, report
+  progress,      // ticket, report
+  stored,        // ticket
+  value,         // ticket, value
+  declined,      // ticket, why: misuse or no room
+  explained,     // ticket, report
+  lost,          // rank, why
+  aborted,       // report
+  stuck,         // report: what waits_at told of cannot end
+  dropped,       // why; no longer a member
+  withdrawn,     // ticket: nothing had come of it yet
 };
 
 // Texts longer than these are refused where they are made, and end the connection where they are read.
@@ -59,6 +60,7 @@ inline constexpr std::size_t longest_value = std::size_t{128} << 10U;
 inline constexpr std::size_t longest_why = 4096;
 inline constexpr std::size_t longest_detail = 16384;
 inline constexpr int largest_world = 65536;
+inline constexpr std::int64_t never_gives_up = std::numeric_limits<std::int64_t>::max();
 
 struct Hello {
   std::string job;
@@ -84,6 +86,8 @@ struct Call {
   static Call read(wire::FieldReader& in, int world);
 };
 
+// Any 64 bits may have been sent; what is printed later must not overflow in nanoseconds.
+std::chrono::milliseconds read_time(wire::FieldReader& in);
 void append_report(wire::FieldWriter& out, const MeetingReport& report);
 MeetingReport read_report(wire::FieldReader& in);
 

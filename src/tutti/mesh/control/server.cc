@@ -174,11 +174,16 @@ void Server::read(Connection& connection, Time now) {
 bool Server::receive(Connection& connection, std::string_view message, Time now) {
   using State = Connection::State;
   if (connection.state == State::greeted) return check_proof(connection, message);
-  assembly_.received(connection.id, message, now);
+  const auto opened = connection.seals->incoming.open(message);
+  if (!opened) {
+    remove(connection.id, "it sent a frame that was not sealed by it", now);
+    return false;
+  }
+  assembly_.received(connection.id, *opened, now);
   if (connection.state == State::closing) return false;
   if (connection.state == State::proven && assembly_.is_member(connection.id)) {
     connection.state = State::member;
-    connection.in.set_largest(wire::largest_request);
+    connection.in.set_largest(wire::largest_request + wire::seal_size);
     std::erase(strangers_, connection.id);
   }
   return true;
@@ -199,6 +204,7 @@ bool Server::check_proof(Connection& connection, std::string_view message) {
   const std::size_t begin = wire::begin_frame(connection.out);
   connection.out += wire::as_text(wire::proof(options_.secret, wire::Side::coordinator, connection.nonce, response->nonce));
   wire::end_frame(connection.out, begin);
+  connection.seals = wire::seals_of(options_.secret, wire::Side::coordinator, connection.nonce, response->nonce);
   touch(connection);
   return true;
 }
@@ -217,7 +223,11 @@ void Server::send(SessionId to, std::string_view frames) {
     connection.overflowed = true;
     return;
   }
-  connection.out += frames;
+  if (connection.seals) {
+    connection.seals->outgoing.close_onto(connection.out, frames);
+  } else {
+    connection.out += frames;
+  }
 }
 
 void Server::close(SessionId session) {

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -14,6 +15,7 @@
 #include "tutti/mesh/control/coordinator.h"
 #include "tutti/mesh/control/sockets.h"
 #include "tutti/mesh/wire/frames.h"
+#include "tutti/mesh/wire/seal.h"
 
 namespace tutti::control {
 
@@ -35,6 +37,7 @@ class Server final : public Coordinator, private Outbox {
     State state = State::greeted;
     Time opened{};
     std::string nonce;
+    std::optional<wire::Seals> seals;  // once it is proven
     wire::FrameReader in{wire::largest_greeting};
     std::string out;
     std::size_t sent = 0;

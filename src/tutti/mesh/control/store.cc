@@ -12,13 +12,20 @@ constexpr std::size_t cost_of_entry = 128;
 
 }  // namespace
 
-bool Store::put(const std::string& key, std::string value, std::vector<Asker>& waited) {
+std::size_t Store::cost_of(const std::string& key, const Entry& entry) {
+  return cost_of_entry + key.size() + entry.value.size() + entry.ranks.size() * sizeof(int);
+}
+
+bool Store::put(const std::string& key, std::string value, std::vector<int> ranks, Deadline until, std::vector<Asker>& waited) {
   const auto found = values_.find(key);
-  const std::size_t before = found == values_.end() ? 0 : found->second.size();
-  const std::size_t added = found == values_.end() ? cost_of_entry + key.size() : 0;
-  if (held_ - before + added + value.size() > limit_) return false;
-  held_ = held_ - before + added + value.size();
-  values_[key] = std::move(value);
+  const std::size_t before = found == values_.end() ? 0 : cost_of(key, found->second);
+  Entry entry{std::move(value), std::move(ranks), until};
+  const std::size_t after = cost_of(key, entry);
+  if (held_ - before + after > limit_) return false;
+  held_ = held_ - before + after;
+  if (found != values_.end() && found->second.until) leaving_.erase({*found->second.until, key});
+  values_[key] = std::move(entry);
+  if (until) leaving_.emplace(*until, key);
   if (const auto askers = waiting_.find(key); askers != waiting_.end()) {
     waited = std::move(askers->second);
     waiting_.erase(askers);
@@ -27,7 +34,7 @@ bool Store::put(const std::string& key, std::string value, std::vector<Asker>& w
 }
 
 const std::string* Store::get(const std::string& key, Asker asker) {
-  if (const auto found = values_.find(key); found != values_.end()) return &found->second;
+  if (const auto found = values_.find(key); found != values_.end()) return &found->second.value;
   waiting_[key].push_back(asker);
   return nullptr;
 }
@@ -48,5 +55,25 @@ void Store::forget_all(int rank) {
     it = it->second.empty() ? waiting_.erase(it) : std::next(it);
   }
 }
+
+void Store::forget_groups_of(int rank, Clock::time_point until) {
+  for (auto& [key, entry] : values_) {
+    if (!std::binary_search(entry.ranks.begin(), entry.ranks.end(), rank) || (entry.until && *entry.until <= until)) continue;
+    if (entry.until) leaving_.erase({*entry.until, key});
+    entry.until = until;
+    leaving_.emplace(until, key);
+  }
+}
+
+void Store::tick(Clock::time_point now) {
+  while (!leaving_.empty() && leaving_.begin()->first <= now) {
+    const auto found = values_.find(leaving_.begin()->second);
+    held_ -= cost_of(found->first, found->second);
+    values_.erase(found);
+    leaving_.erase(leaving_.begin());
+  }
+}
+
+Deadline Store::next_deadline() const { return leaving_.empty() ? Deadline() : Deadline(leaving_.begin()->first); }
 
 }  // namespace tutti::control

@@ -4,8 +4,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
+
+#include "tutti/base/clock.h"
 
 namespace tutti::control {
 
@@ -18,21 +22,34 @@ class Store {
 
   explicit Store(std::size_t limit) noexcept : limit_(limit) {}
 
-  // False: there is no room. Who waited for the key is handed over and forgotten.
-  bool put(const std::string& key, std::string value, std::vector<Asker>& waited);
+  // False: there is no room. Who waited for the key is handed over and forgotten. `ranks` are those it is for, ascending; none:
+  // whoever. It is kept `until` then.
+  bool put(const std::string& key, std::string value, std::vector<int> ranks, Deadline until, std::vector<Asker>& waited);
   // nullptr: not there, and the asker waits.
   const std::string* get(const std::string& key, Asker asker);
   // False: it did not wait.
   bool forget(Asker asker);
   void forget_all(int rank);
+  // What is for a group with this one in it is kept until then at most.
+  void forget_groups_of(int rank, Clock::time_point until);
+  void tick(Clock::time_point now);
+  [[nodiscard]] Deadline next_deadline() const;
 
   [[nodiscard]] std::size_t held() const noexcept { return held_; }
   [[nodiscard]] std::size_t limit() const noexcept { return limit_; }
 
  private:
+  struct Entry {
+    std::string value;
+    std::vector<int> ranks;
+    Deadline until;
+  };
+  static std::size_t cost_of(const std::string& key, const Entry& entry);
+
   std::size_t limit_;
   std::size_t held_ = 0;
-  std::map<std::string, std::string> values_;
+  std::map<std::string, Entry> values_;
+  std::set<std::pair<Clock::time_point, std::string>> leaving_;  // keys, by the time they go
   std::map<std::string, std::vector<Asker>> waiting_;
 };
 

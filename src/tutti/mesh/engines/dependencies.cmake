@@ -4,7 +4,7 @@
 target_compile_options(tutti_mesh_engines PRIVATE -mcx16)
 
 # gloo: sockets between processes. Without it everything else works, and asking for it says what is missing.
-find_path(TUTTI_GLOO_INCLUDE gloo/rendezvous/context.h DOC "Where gloo's headers are; Debian: libgloo-dev")
+find_path(TUTTI_GLOO_INCLUDE gloo/context.h DOC "Where gloo's headers are; Debian: libgloo-dev")
 find_library(TUTTI_GLOO_LIBRARY gloo DOC "gloo's library; Debian: libgloo-dev")
 if(TUTTI_GLOO AND TUTTI_GLOO_INCLUDE AND TUTTI_GLOO_LIBRARY)
   set_source_files_properties(mesh/engines/gloo_absent.cc PROPERTIES HEADER_FILE_ONLY ON)
@@ -16,5 +16,6 @@ else()
   else()
     message(STATUS "tutti: TUTTI_GLOO is off; processes of several hosts will not exchange tensors")
   endif()
-  set_source_files_properties(mesh/engines/gloo_exchange.cc mesh/engines/gloo_channel.cc PROPERTIES HEADER_FILE_ONLY ON)
+  set_source_files_properties(mesh/engines/gloo_exchange.cc mesh/engines/gloo_channel.cc mesh/engines/gloo_context.cc
+                              PROPERTIES HEADER_FILE_ONLY ON)
 endif()

@@ -10,14 +10,14 @@
 #include <utility>
 #include <vector>
 
-#include <gloo/rendezvous/context.h>
-#include <gloo/rendezvous/store.h>
+#include <gloo/context.h>
 #include <gloo/transport/tcp/device.h>
 #include <gloo/transport/unbound_buffer.h>
 
 #include "tutti/base/error.h"
 #include "tutti/base/text.h"
 #include "tutti/mesh/engines/exchange.h"
+#include "tutti/mesh/engines/gloo_context.h"
 
 namespace tutti {
 
@@ -62,35 +62,11 @@ class NoBrokenPipe {
   bool was_pending_ = false;
 };
 
-class Store final : public gloo::rendezvous::Store {
- public:
-  Store(Rendezvous& rendezvous, std::string prefix, Deadline deadline)
-      : rendezvous_(rendezvous), prefix_(std::move(prefix)), deadline_(deadline) {}
-
-  void set(const std::string& key, const std::vector<char>& data) override {
-    rendezvous_.put(prefix_ + key, std::string(data.begin(), data.end()));
-  }
-  std::vector<char> get(const std::string& key) override {
-    const std::string value = rendezvous_.get(prefix_ + key, deadline_);
-    return {value.begin(), value.end()};
-  }
-  // What get() waits for anyway.
-  void wait(const std::vector<std::string>& keys) override {
-    for (const std::string& key : keys) (void)rendezvous_.get(prefix_ + key, deadline_);
-  }
-  void wait(const std::vector<std::string>& keys, const milliseconds& /*timeout*/) override { wait(keys); }
-
- private:
-  Rendezvous& rendezvous_;
-  std::string prefix_;
-  Deadline deadline_;
-};
-
 }  // namespace
 
 struct GlooChannel::Gloo {
   std::shared_ptr<gloo::transport::Device> device;
-  std::shared_ptr<gloo::rendezvous::Context> context;
+  std::shared_ptr<gloo::Context> context;
   std::vector<std::byte> outgoing;
   std::vector<std::byte> incoming;
   std::unique_ptr<gloo::transport::UnboundBuffer> sender;
@@ -100,9 +76,9 @@ struct GlooChannel::Gloo {
 };
 
 GlooChannel::GlooChannel(Rendezvous& rendezvous, std::string key, int size, int index, const std::string& address,
-                         std::size_t room, Deadline deadline)
+                         std::size_t room, Deadline deadline, const std::stop_token& stop)
     : rendezvous_(rendezvous), key_(std::move(key)), size_(size), index_(index), room_(room) {
-  if (size_ > 1) connect(address, deadline);
+  if (size_ > 1) connect(address, deadline, stop);
 }
 
 GlooChannel::~GlooChannel() {
@@ -110,7 +86,7 @@ GlooChannel::~GlooChannel() {
   gloo_.reset();
 }
 
-void GlooChannel::connect(const std::string& address, Deadline deadline) {
+void GlooChannel::connect(const std::string& address, Deadline deadline, const std::stop_token& stop) {
   const NoBrokenPipe quiet;  // gloo's thread takes this over
   gloo_ = std::make_unique<Gloo>();
   Gloo& g = *gloo_;
@@ -118,13 +94,9 @@ void GlooChannel::connect(const std::string& address, Deadline deadline) {
     gloo::transport::tcp::attr where;
     where.hostname = address;
     g.device = gloo::transport::tcp::CreateDevice(where);
-    g.context = std::make_shared<gloo::rendezvous::Context>(index_, size_);
-    // It tries a member that was there and stopped several times over.
-    g.context->setTimeout(std::max(time_left(deadline) / 5, milliseconds(1)));
-    Store store(rendezvous_, key_ + "/gloo/", deadline);
-    g.context->connectFullMesh(store, g.device);
+    g.context = connect_all(index_, size_, g.device, rendezvous_, key_ + "/gloo", deadline, stop);
   } catch (const Error&) {
-    throw;  // of the rendezvous
+    throw;  // says it itself
   } catch (const std::exception& e) {
     const std::string said = text("Member ", index_, " of ", size_, " could not connect to the others from ", printable(address),
                                   " (gloo: ", printable(e.what(), 200), ").");

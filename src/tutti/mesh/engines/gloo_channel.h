@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 #include <span>
+#include <stop_token>
 #include <string>
 
 #include "tutti/mesh/engines/rendezvous.h"
@@ -19,7 +20,7 @@ class GlooChannel {
  public:
   // `room`: the most that goes to one member in a round, in bytes.
   GlooChannel(Rendezvous& rendezvous, std::string key, int size, int index, const std::string& address, std::size_t room,
-              Deadline deadline);
+              Deadline deadline, const std::stop_token& stop);
   ~GlooChannel();
   GlooChannel(const GlooChannel&) = delete;
   GlooChannel& operator=(const GlooChannel&) = delete;
@@ -45,7 +46,7 @@ class GlooChannel {
  private:
   struct Gloo;
 
-  void connect(const std::string& address, Deadline deadline);
+  void connect(const std::string& address, Deadline deadline, const std::stop_token& stop);
   void transfer(std::span<const std::size_t> sends, std::span<const std::size_t> receives, Deadline deadline);
   [[nodiscard]] std::string why() const;
   [[noreturn]] void give_up(const std::string& what, const std::string& cause, Deadline deadline);

@@ -26,7 +26,7 @@ class GlooExchange final : public Exchange {
  public:
   GlooExchange(Rendezvous& rendezvous, const std::string& key, int size, int index, Deadline deadline,
                const GlooExchangeOptions& options)
-      : channel_(rendezvous, key, size, index, options.address, room_for(size, options.chunk), deadline),
+      : channel_(rendezvous, key, size, index, options.address, room_for(size, options.chunk), deadline, options.stop),
         members_(static_cast<std::size_t>(size)),
         self_(static_cast<std::size_t>(index)),
         sends_(members_),
@@ -63,6 +63,8 @@ class GlooExchange final : public Exchange {
     }
     channel_.round(what, sends_, receives_, deadline);
   }
+  // A part to each member, so many bytes after the one before, and one from each.
+  void spread(const char* name, const void* in, std::size_t stride, void* out, std::size_t bytes_each, Deadline deadline);
   [[nodiscard]] const std::byte* from(std::size_t member) const noexcept { return channel_.incoming(static_cast<int>(member)); }
   // Combines what came with this member's own part.
   void fold_in(const std::byte* own, std::byte* out, std::size_t count, DType dtype, Reduction reduction) {
@@ -78,38 +80,30 @@ class GlooExchange final : public Exchange {
   std::vector<const void*> parts_;
 };
 
-void GlooExchange::all_gather(const void* in, void* out, std::size_t bytes_each, Deadline deadline) {
-  const std::string what = describe("all_gather", bytes_each);
+void GlooExchange::spread(const char* name, const void* in, std::size_t stride, void* out, std::size_t bytes_each,
+                          Deadline deadline) {
+  const std::string what = describe(name, bytes_each);
   channel_.check(what);
   const auto* const source = static_cast<const std::byte*>(in);
   auto* const to = static_cast<std::byte*>(out);
   for (std::size_t done = 0; done < bytes_each; done += channel_.room()) {
     const std::size_t length = std::min(channel_.room(), bytes_each - done);
+    const auto part_for = [&](std::size_t member) { return source + member * stride + done; };
     const auto all = [&](std::size_t) { return length; };
-    round(
-        what, deadline, [&](std::size_t) { return source + done; }, all, all);
-    copy_bytes(to + self_ * bytes_each + done, source + done, length);  // first: the others' may take its place
+    round(what, deadline, part_for, all, all);
+    copy_bytes(to + self_ * bytes_each + done, part_for(self_), length);  // first: the others' may take its place
     for (std::size_t member = 0; member < members_; ++member) {
       if (member != self_) copy_bytes(to + member * bytes_each + done, from(member), length);
     }
   }
 }
 
+void GlooExchange::all_gather(const void* in, void* out, std::size_t bytes_each, Deadline deadline) {
+  spread("all_gather", in, 0, out, bytes_each, deadline);
+}
+
 void GlooExchange::all_to_all(const void* in, void* out, std::size_t bytes_each, Deadline deadline) {
-  const std::string what = describe("all_to_all", bytes_each);
-  channel_.check(what);
-  const auto* const source = static_cast<const std::byte*>(in);
-  auto* const to = static_cast<std::byte*>(out);
-  for (std::size_t done = 0; done < bytes_each; done += channel_.room()) {
-    const std::size_t length = std::min(channel_.room(), bytes_each - done);
-    const auto all = [&](std::size_t) { return length; };
-    round(
-        what, deadline, [&](std::size_t member) { return source + member * bytes_each + done; }, all, all);
-    for (std::size_t member = 0; member < members_; ++member) {
-      const std::size_t place = member * bytes_each + done;
-      copy_bytes(to + place, member == self_ ? source + place : from(member), length);
-    }
-  }
+  spread("all_to_all", in, bytes_each, out, bytes_each, deadline);
 }
 
 void GlooExchange::broadcast(const void* in, void* out, std::size_t bytes, int root, Deadline deadline) {

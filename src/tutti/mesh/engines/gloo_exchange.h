@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <stop_token>
 #include <string>
 
 #include "tutti/mesh/engines/exchange.h"
@@ -12,6 +13,7 @@ namespace tutti {
 struct GlooExchangeOptions {
   std::string address = "127.0.0.1";          // of this process, as the others reach it; what it listens on
   std::size_t chunk = std::size_t{4} << 20U;  // what is on its way at a time, in bytes; the same on all
+  std::stop_token stop = {};                  // ends what still connects, at once
 };
 
 // Whether this build has gloo.

@@ -25,6 +25,7 @@ struct alignas(64) SharedMeeting::Slot {
   std::atomic<std::uint64_t> hash;
   std::atomic<std::uint64_t> length;
   std::atomic<std::uint64_t> drains;
+  std::atomic<Clock::rep> since;  // one clock for all processes of a host
   std::array<std::atomic<std::uint64_t>, text_words> text;
 };
 
@@ -63,6 +64,7 @@ void SharedMeeting::say(std::uint32_t attempt) const noexcept {
   mine.attempt.store(0, std::memory_order_relaxed);
   mine.hash.store(hash_, std::memory_order_release);
   mine.drains.store(drains_ ? 1 : 0, std::memory_order_release);
+  mine.since.store(since_.time_since_epoch().count(), std::memory_order_release);
   mine.length.store(what_.size(), std::memory_order_release);
   for (std::size_t at = 0; at < what_.size(); at += sizeof(std::uint64_t)) {
     std::uint64_t part = 0;
@@ -108,6 +110,15 @@ MeetingMembers SharedMeeting::draining_at(std::uint32_t attempt) const noexcept 
   return out;
 }
 
+void SharedMeeting::note_first(Deadline& since, std::uint32_t attempt) const noexcept {
+  for (int member = 0; member < members_; ++member) {
+    const Slot& said = slot(member, attempt);
+    const Clock::time_point came{Clock::duration(said.since.load(std::memory_order_acquire))};
+    if (said.attempt.load(std::memory_order_acquire) != std::uint64_t{attempt} + 1) continue;
+    if (!since || came < *since) since = came;
+  }
+}
+
 // The word with this member there; the last to come decides.
 MeetingWord SharedMeeting::joined(MeetingWord word, bool drains) const noexcept {
   const MeetingWord after = word.with(index_, drains);
@@ -131,7 +142,8 @@ bool SharedMeeting::put(MeetingWord& before, MeetingWord after) noexcept {
   return true;
 }
 
-void SharedMeeting::arrive(std::uint64_t hash, std::string_view what, bool drains) {
+void SharedMeeting::arrive(std::uint64_t hash, std::string_view what, bool drains, Clock::time_point now) {
+  since_ = now;
   hash_ = hash;
   what_.assign(what.substr(0, longest_text));
   drains_ = drains;
@@ -191,6 +203,7 @@ MeetingOutcome SharedMeeting::given_up(std::uint32_t attempt) const {
     out.came = word.members();
   }
   out.draining = draining_at(attempt);
+  note_first(out.since, attempt);
   if (out.ending == MeetingState::mismatch) out.sides = sides(attempt);
   return out;
 }
@@ -216,6 +229,14 @@ std::uint32_t SharedMeeting::wait_for(std::uint32_t attempt, Deadline deadline, 
   }
 }
 
+// Of the second half: some are not at it yet, and say when they came where the first was.
+MeetingOutcome SharedMeeting::not_drained() const {
+  MeetingOutcome out = given_up(attempt_);
+  out.is_draining = true;
+  note_first(out.since, (attempt_ - 1) & MeetingWord::attempt_mask);
+  return out;
+}
+
 MeetingOutcome SharedMeeting::wait(Deadline deadline, const MeetingDelay& delay) {
   if (drains_) throw InvalidState("A member that drains waits at a meeting before it said that it is ready.", Site());
   MeetingDelay next = delay;
@@ -227,9 +248,7 @@ MeetingOutcome SharedMeeting::wait(Deadline deadline, const MeetingDelay& delay)
     attempt_ = (attempt_ + 1) & MeetingWord::attempt_mask;
     if (join_only(attempt_)) seen = wait_for(attempt_, deadline, next);
     if (MeetingWord::parity_of(seen) == parity_) {
-      MeetingOutcome out = given_up(attempt_);
-      out.is_draining = true;
-      return out;
+      return not_drained();
     }
     parity_ = !parity_;
   }
@@ -269,9 +288,7 @@ MeetingOutcome SharedMeeting::give_up() {
   end_second(MeetingState::timed_out);
   parity_ = !parity_;
   attempt_ = (attempt_ + 1) & MeetingWord::attempt_mask;
-  MeetingOutcome out = given_up(attempt_);
-  out.is_draining = true;
-  return out;
+  return not_drained();
 }
 
 void SharedMeeting::end_for_all() noexcept {

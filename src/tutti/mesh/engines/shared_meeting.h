@@ -32,6 +32,7 @@ struct MeetingOutcome {
   bool is_draining = false;
   // Who had come when it was decided. Empty where this process was away while others tried many times more.
   std::optional<MeetingMembers> came;
+  Deadline since;                  // when the first of them came, as far as is still known
   MeetingMembers draining;         // of those who came, who was not yet ready; as seen now
   std::vector<MeetingSide> sides;  // of a mismatch: two members that said different things; empty: they have gone on since
 };
@@ -58,7 +59,7 @@ class SharedMeeting {
 
   // One thread at a time calls arrive, ready, wait and withdraw, in this order; `hash` stands for `what`, cut to longest_text.
   // "Here." At once. A member that drains says ready() before it waits.
-  void arrive(std::uint64_t hash, std::string_view what, bool drains = false);
+  void arrive(std::uint64_t hash, std::string_view what, bool drains = false, Clock::time_point now = Clock::now());
   void ready() noexcept;
   // Until all are here, and ready where someone drains. Spins and yields for 100 us, then sleeps. Where it takes longer than
   // until delay.at, delay.call is called with who has come so far, and says when to be called again.
@@ -90,7 +91,9 @@ class SharedMeeting {
   void end_second(MeetingState state) noexcept;
   std::uint32_t wait_for(std::uint32_t attempt, Deadline deadline, MeetingDelay& delay);
   [[nodiscard]] MeetingOutcome given_up(std::uint32_t attempt) const;
+  [[nodiscard]] MeetingOutcome not_drained() const;
   [[nodiscard]] MeetingMembers draining_at(std::uint32_t attempt) const noexcept;
+  void note_first(Deadline& since, std::uint32_t attempt) const noexcept;
 
   SharedSegment segment_;
   Shared* shared_;
@@ -99,6 +102,7 @@ class SharedMeeting {
   std::atomic<bool> failed_ = false;
 
   // Of the arrival in progress.
+  Clock::time_point since_{};
   std::uint64_t hash_ = 0;
   std::string what_;
   std::uint32_t attempt_ = 0;

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <fstream>
 #include <sstream>
+#include <string_view>
 #include <utility>
 
 #include "tutti/base/error.h"
@@ -18,6 +19,9 @@
 namespace tutti {
 
 namespace {
+
+// Instead of a location: why there is none.
+constexpr std::string_view none = "none: ";
 
 // Where a segment lies: enough to tell why it cannot be reached, and to notice another process that got the same pid.
 struct Location {
@@ -118,10 +122,19 @@ SharedSegment SharedSegment::attach(const std::string& location, std::size_t byt
 
 SharedSegment SharedSegment::meet(Rendezvous& rendezvous, const std::string& key, std::size_t bytes, bool creates,
                                   Deadline deadline) {
-  if (!creates) return attach(rendezvous.get(key, deadline), bytes);
-  SharedSegment segment = create(bytes);
-  rendezvous.put(key, segment.location());
-  return segment;
+  if (!creates) {
+    const std::string location = rendezvous.get(key, deadline);
+    if (location.starts_with(none)) refuse("could not be made", location.substr(none.size()));
+    return attach(location, bytes);
+  }
+  try {
+    SharedSegment segment = create(bytes);
+    rendezvous.put(key, segment.location());
+    return segment;
+  } catch (const OutOfMemory& e) {
+    rendezvous.put(key, text(none, e.message()));  // so that nobody waits for it
+    throw;
+  }
 }
 
 std::string SharedSegment::location() const {

@@ -40,8 +40,20 @@ std::uint64_t fresh_number() {
 }
 
 Digest proof(std::string_view secret, Side side, std::string_view coordinator_nonce, std::string_view member_nonce) noexcept {
-  const std::string_view who = side == Side::member ? "tutti member 1" : "tutti coordinator 1";
+  const std::string_view who = side == Side::member ? "tutti member 2" : "tutti coordinator 2";
   return keyed_hash(secret, {who, coordinator_nonce, member_nonce});
+}
+
+Seals seals_of(std::string_view secret, Side own, std::string_view coordinator_nonce, std::string_view member_nonce) noexcept {
+  const auto from = [&](std::string_view who) {
+    const Digest key = keyed_hash(secret, {who, coordinator_nonce, member_nonce});
+    FieldReader in(as_text(key));
+    const std::uint64_t first = in.u64();
+    return Seal({first, in.u64()});
+  };
+  const Seal members = from("tutti frames of member 2");
+  const Seal coordinators = from("tutti frames of coordinator 2");
+  return own == Side::member ? Seals{members, coordinators} : Seals{coordinators, members};
 }
 
 void Challenge::append_to(std::string& out) const { FieldWriter(out).bytes(magic).u16(version).bytes(nonce); }

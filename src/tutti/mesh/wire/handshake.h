@@ -3,6 +3,7 @@
 //   coordinator: magic, version, its random bytes
 //   member:      version, its random bytes, proof over both
 //   coordinator: its own proof over both
+// From both also comes a key for each direction, which seals every frame that follows (seal.h).
 #pragma once
 
 #include <cstddef>
@@ -11,11 +12,12 @@
 #include <string>
 #include <string_view>
 
+#include "tutti/mesh/wire/seal.h"
 #include "tutti/mesh/wire/sha256.h"
 
 namespace tutti::wire {
 
-inline constexpr std::uint16_t protocol_version = 1;
+inline constexpr std::uint16_t protocol_version = 2;
 inline constexpr std::size_t nonce_size = 32;
 
 // From the kernel's generator.
@@ -26,6 +28,8 @@ enum class Side : std::uint8_t { member, coordinator };
 
 // The sides prove different things, so that a proof cannot be sent back to whom it came from.
 Digest proof(std::string_view secret, Side side, std::string_view coordinator_nonce, std::string_view member_nonce) noexcept;
+// What this side seals its frames with on this connection, and opens the other's with.
+Seals seals_of(std::string_view secret, Side own, std::string_view coordinator_nonce, std::string_view member_nonce) noexcept;
 
 struct Challenge {
   std::uint16_t version = protocol_version;
