@@ -4,6 +4,7 @@
 
 #include "tutti/base/text.h"
 #include "tutti/exec/executor.h"
+#include "tutti/journal/journal.h"
 #include "tutti/mesh/engines/fold.h"
 #include "tutti/place/runtime.h"
 
@@ -50,55 +51,71 @@ std::string said(const KernelCall& call, const GroupAttributes& of) {
   return text(call.op->name, how, " of ", to_string(in.dtype), " (", shape, ")");
 }
 
-Exchange& settled(const KernelCall& call, const GroupAttributes& of) { return of.group->roll_call(said(call, of), call.site); }
+// A part of a collective, in the journal.
+class Part {
+ public:
+  Part(journal::EventKind kind, const KernelCall& call, const KernelContext& context, const GroupAttributes& of) noexcept
+      : event_{.kind = kind,
+               .stream = context.stream != nullptr ? context.stream->id() : StreamId::none,
+               .name = call.op->name.c_str(),
+               .detail = of.group->name().c_str(),
+               .site = call.site,
+               .begin = journal::is_recording() ? now() : 0,
+               .value = bytes_of(call.in(0))} {}
+  ~Part() {
+    if (event_.begin == 0) return;
+    event_.end = now();
+    journal::record(event_);
+  }
+  Part(const Part&) = delete;
+  Part& operator=(const Part&) = delete;
 
-const OpRow& row(const char* name, Infer infer, Kernel kernel) {
-  return register_op({.name = name, .infer = infer, .may_block = true, .wants_dense = true}, {.cpu = kernel});
+ private:
+  journal::Event event_;
+};
+
+Exchange& settled(const KernelCall& call, const KernelContext& context, const GroupAttributes& of) {
+  const Part waiting(journal::EventKind::roll_call, call, context, of);
+  return of.group->roll_call(said(call, of), call.site);
 }
 
-const OpRow& all_reduce_row() {
-  static const OpRow& made = row("AllReduce", same_shape, [](const KernelCall& call, KernelContext&) {
-    const auto of = call.attributes->as<GroupAttributes>();
-    settled(call, of).all_reduce(call.in(0).data, call.out().data, static_cast<std::size_t>(call.in(0).count()), call.in(0).dtype,
-                                 of.reduction, std::nullopt);
-  });
-  return made;
+// What a kernel does once all are there.
+using Step = void (*)(const KernelCall& call, const GroupAttributes& of, Exchange& exchange);
+
+template <Step step>
+void meet_and_exchange(const KernelCall& call, KernelContext& context) {
+  const auto of = call.attributes->as<GroupAttributes>();
+  Exchange& exchange = settled(call, context, of);
+  const Part exchanging(journal::EventKind::exchange, call, context, of);
+  step(call, of, exchange);
 }
 
-const OpRow& broadcast_row() {
-  static const OpRow& made = row("Broadcast", same_shape, [](const KernelCall& call, KernelContext&) {
-    const auto of = call.attributes->as<GroupAttributes>();
-    Exchange& exchange = settled(call, of);
-    if (exchange.index() == of.root) std::memcpy(call.out().data, call.in(0).data, bytes_of(call.in(0)));
-    exchange.broadcast(call.out().data, bytes_of(call.in(0)), of.root, std::nullopt);
-  });
-  return made;
+void all_reduce_step(const KernelCall& call, const GroupAttributes& of, Exchange& exchange) {
+  exchange.all_reduce(call.in(0).data, call.out().data, static_cast<std::size_t>(call.in(0).count()), call.in(0).dtype,
+                      of.reduction, std::nullopt);
 }
 
-const OpRow& all_gather_row() {
-  static const OpRow& made = row("AllGather", one_more_axis, [](const KernelCall& call, KernelContext&) {
-    settled(call, call.attributes->as<GroupAttributes>())
-        .all_gather(call.in(0).data, call.out().data, bytes_of(call.in(0)), std::nullopt);
-  });
-  return made;
+void broadcast_step(const KernelCall& call, const GroupAttributes& of, Exchange& exchange) {
+  if (exchange.index() == of.root) std::memcpy(call.out().data, call.in(0).data, bytes_of(call.in(0)));
+  exchange.broadcast(call.out().data, bytes_of(call.in(0)), of.root, std::nullopt);
 }
 
-const OpRow& reduce_scatter_row() {
-  static const OpRow& made = row("ReduceScatter", one_axis_less, [](const KernelCall& call, KernelContext&) {
-    const auto of = call.attributes->as<GroupAttributes>();
-    settled(call, of).reduce_scatter(call.in(0).data, call.out().data, static_cast<std::size_t>(call.out().count()),
-                                     call.in(0).dtype, of.reduction, std::nullopt);
-  });
-  return made;
+void all_gather_step(const KernelCall& call, const GroupAttributes&, Exchange& exchange) {
+  exchange.all_gather(call.in(0).data, call.out().data, bytes_of(call.in(0)), std::nullopt);
 }
 
-const OpRow& all_to_all_row() {
-  static const OpRow& made = row("AllToAll", same_shape, [](const KernelCall& call, KernelContext&) {
-    const auto of = call.attributes->as<GroupAttributes>();
-    settled(call, of).all_to_all(call.in(0).data, call.out().data, bytes_of(call.in(0)) / static_cast<std::size_t>(of.size),
-                                 std::nullopt);
-  });
-  return made;
+void reduce_scatter_step(const KernelCall& call, const GroupAttributes& of, Exchange& exchange) {
+  exchange.reduce_scatter(call.in(0).data, call.out().data, static_cast<std::size_t>(call.out().count()), call.in(0).dtype,
+                          of.reduction, std::nullopt);
+}
+
+void all_to_all_step(const KernelCall& call, const GroupAttributes& of, Exchange& exchange) {
+  exchange.all_to_all(call.in(0).data, call.out().data, bytes_of(call.in(0)) / static_cast<std::size_t>(of.size), std::nullopt);
+}
+
+template <Step step>
+const OpRow& row(const char* name, Infer infer) {
+  return register_op({.name = name, .infer = infer, .may_block = true, .wants_dense = true}, {.cpu = meet_and_exchange<step>});
 }
 
 Tensor call(const OpRow& op, ProcessGroup& group, const Tensor& x, Reduction reduction, int root, Site site) {
@@ -116,24 +133,29 @@ Tensor call(const OpRow& op, ProcessGroup& group, const Tensor& x, Reduction red
 
 Tensor process_all_reduce(ProcessGroup& group, const Tensor& x, Reduction reduction, Site site) {
   check_reduction(x.dtype(), reduction);
-  return call(all_reduce_row(), group, x, reduction, 0, site);
+  static const OpRow& op = row<all_reduce_step>("AllReduce", same_shape);
+  return call(op, group, x, reduction, 0, site);
 }
 
 Tensor process_broadcast(ProcessGroup& group, const Tensor& x, int root, Site site) {
-  return call(broadcast_row(), group, x, Reduction::sum, root, site);
+  static const OpRow& op = row<broadcast_step>("Broadcast", same_shape);
+  return call(op, group, x, Reduction::sum, root, site);
 }
 
 Tensor process_all_gather(ProcessGroup& group, const Tensor& x, Site site) {
-  return call(all_gather_row(), group, x, Reduction::sum, 0, site);
+  static const OpRow& op = row<all_gather_step>("AllGather", one_more_axis);
+  return call(op, group, x, Reduction::sum, 0, site);
 }
 
 Tensor process_reduce_scatter(ProcessGroup& group, const Tensor& x, Reduction reduction, Site site) {
   check_reduction(x.dtype(), reduction);
-  return call(reduce_scatter_row(), group, x, reduction, 0, site);
+  static const OpRow& op = row<reduce_scatter_step>("ReduceScatter", one_axis_less);
+  return call(op, group, x, reduction, 0, site);
 }
 
 Tensor process_all_to_all(ProcessGroup& group, const Tensor& x, Site site) {
-  return call(all_to_all_row(), group, x, Reduction::sum, 0, site);
+  static const OpRow& op = row<all_to_all_step>("AllToAll", same_shape);
+  return call(op, group, x, Reduction::sum, 0, site);
 }
 
 }  // namespace tutti::detail
