@@ -1,9 +1,7 @@
-// Processes of one host that meet and reduce: through shared memory, beside gloo called as its documentation shows (new options
-// for each call), in the same run.
-#include <sys/prctl.h>
+// Processes of one host that meet and reduce: through shared memory, and as a program calls it, beside gloo called as its
+// documentation shows (new options for each call), in the same run.
 #include <sys/wait.h>
 #include <unistd.h>
-#include <csignal>
 
 #include <cstdio>
 #include <cstdlib>
@@ -24,9 +22,11 @@
 #include <gloo/rendezvous/file_store.h>
 #include <gloo/transport/tcp/device.h>
 
+#include "job.h"
 #include "tutti/mesh/engines/gloo_exchange.h"
 #include "tutti/mesh/engines/shared_exchange.h"
 #include "tutti/mesh/engines/shared_meeting.h"
+#include "tutti/tutti.h"
 #include "versus.h"
 
 namespace {
@@ -54,6 +54,23 @@ class Folder final : public tutti::Rendezvous {
   std::filesystem::path path_;
 };
 
+std::shared_ptr<gloo::rendezvous::Context> gloo_context(int size, int index, const std::string& folder) {
+  gloo::transport::tcp::attr where("127.0.0.1");
+  auto device = gloo::transport::tcp::CreateDevice(where);
+  auto context = std::make_shared<gloo::rendezvous::Context>(index, size);
+  gloo::rendezvous::FileStore store(folder + "/gloo");
+  context->connectFullMesh(store, device);
+  return context;
+}
+
+void gloo_sum(const std::shared_ptr<gloo::rendezvous::Context>& context, float* in, float* out, std::size_t count) {
+  gloo::AllreduceOptions options(context);
+  options.setInput(in, count);
+  options.setOutput(out, count);
+  options.setReduceFunction([](void* c, const void* a, const void* b, std::size_t n) { gloo::sum<float>(c, a, b, n); });
+  gloo::allreduce(options);
+}
+
 struct Side {
   std::string what;
   int calls;
@@ -72,12 +89,7 @@ void run_member(int size, int index, const std::string& folder, bench::Report* r
   const auto shared = tutti::SharedExchange::open(notes, "exchange", size, index, soon);
   const auto sockets = tutti::open_gloo_exchange(notes, "sockets", size, index, soon);
 
-  gloo::transport::tcp::attr where("127.0.0.1");
-  auto device = gloo::transport::tcp::CreateDevice(where);
-  auto context = std::make_shared<gloo::rendezvous::Context>(index, size);
-  gloo::rendezvous::FileStore store(folder + "/gloo");
-  context->connectFullMesh(store, device);
-
+  const auto context = gloo_context(size, index, folder);
   constexpr std::size_t largest = std::size_t{4} << 20U;
   std::vector<float> in(largest, 1.F);
   std::vector<float> out(largest);
@@ -87,15 +99,7 @@ void run_member(int size, int index, const std::string& folder, bench::Report* r
       exchange.all_reduce(in.data(), out.data(), count, tutti::DType::f32, tutti::Reduction::sum, deadline());
     };
   };
-  const auto gloo_reduce = [&](std::size_t count) {
-    return [&, count] {
-      gloo::AllreduceOptions options(context);
-      options.setInput(in.data(), count);
-      options.setOutput(out.data(), count);
-      options.setReduceFunction([](void* c, const void* a, const void* b, std::size_t n) { gloo::sum<float>(c, a, b, n); });
-      gloo::allreduce(options);
-    };
-  };
+  const auto gloo_reduce = [&](std::size_t count) { return [&, count] { gloo_sum(context, in.data(), out.data(), count); }; };
   const auto meet = [&] {
     meeting->arrive(1, "barrier");
     if (meeting->wait(deadline()).ending != tutti::MeetingState::released) std::abort();
@@ -139,33 +143,83 @@ void run_member(int size, int index, const std::string& folder, bench::Report* r
   meet();
 }
 
+// What a program does: all_reduce of one float on the device, and the sum as a number. Ours, then gloo's, in turn.
+constexpr int called_samples = 15;
+std::vector<double> as_called(int size, int rank, const char* device, const std::string& folder) {
+  tutti::simulate_gpus(1);
+  const tutti::Mesh mesh = tutti::create_distributed_mesh({{"x", size}}, {device});
+  const tutti::DeviceScope on(device);
+  const tutti::Tensor one = tutti::ones({1});
+  const auto context = gloo_context(size, rank, folder);
+  float in = 1;
+  float out = 0;
+  const auto ours = [&] {
+    const float sum = tutti::item<float>(tutti::all_reduce({one}, mesh, "x", tutti::Reduction::sum)[0]);
+    if (sum != static_cast<float>(size)) std::abort();
+  };
+  const auto peer = [&] { gloo_sum(context, &in, &out, 1); };
+  std::vector<double> times;
+  for (int sample = -1; sample < called_samples; ++sample) {  // the first warms up
+    tutti::barrier(mesh);
+    const double mine = bench::sample(200, ours);
+    tutti::barrier(mesh);
+    const double theirs = bench::sample(20, peer);
+    if (sample >= 0) times.insert(times.end(), {mine, theirs});
+  }
+  tutti::barrier(mesh);
+  return times;
+}
+
+class NewFolder {
+ public:
+  NewFolder() : path_((std::filesystem::temp_directory_path() / "tutti_mesh_XXXXXX").string()) {
+    if (::mkdtemp(path_.data()) == nullptr) throw std::runtime_error("no folder");
+    std::filesystem::create_directory(path_ + "/gloo");
+  }
+  ~NewFolder() { std::filesystem::remove_all(path_); }
+  NewFolder(const NewFolder&) = delete;
+  NewFolder& operator=(const NewFolder&) = delete;
+  [[nodiscard]] const std::string& path() const noexcept { return path_; }
+
+ private:
+  std::string path_;
+};
+
+void measure_as_called(int size, double most_us, bench::Report& report) {
+  for (const char* device : {"CPU:0", "GPU:0"}) {
+    const NewFolder folder;
+    const std::vector<double> times =
+        bench::in_job(size, [&](int rank, const std::string&) { return as_called(size, rank, device, folder.path()); });
+    std::vector<double> ours;
+    std::vector<double> peer;
+    for (std::size_t i = 0; i + 1 < times.size(); i += 2) {
+      ours.push_back(times[i]);
+      peer.push_back(times[i + 1]);
+    }
+    report.sides(std::to_string(size) + " processes: all_reduce 4 B and item, " + device, "gloo", 1, ours, peer, 200);
+    report.absolute("  its limit", most_us * 1e3, ours);
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   bench::Report report("mesh_exchange");
   bench::Report::heading("gloo");
+  for (const auto& [size, most_us] : {std::pair(2, 40.), std::pair(4, 80.), std::pair(8, 150.)})
+    measure_as_called(size, most_us, report);
   for (const int size : {2, 4, 8}) {
-    std::string folder = (std::filesystem::temp_directory_path() / "tutti_mesh_XXXXXX").string();
-    if (::mkdtemp(folder.data()) == nullptr) return 1;
-    std::filesystem::create_directory(folder + "/gloo");
+    const NewFolder folder;
     std::fflush(stdout);
     std::vector<pid_t> children;
-    for (int index = 1; index < size; ++index) {
-      const pid_t child = ::fork();
-      if (child == 0) {
-        ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-        run_member(size, index, folder, nullptr);
-        ::_exit(0);
-      }
-      children.push_back(child);
-    }
-    run_member(size, 0, folder, &report);
+    for (int index = 1; index < size; ++index)
+      children.push_back(bench::in_process([&, index] { run_member(size, index, folder.path(), nullptr); }));
+    run_member(size, 0, folder.path(), &report);
     for (const pid_t child : children) {
       int status = 0;
       ::waitpid(child, &status, 0);
       if (status != 0) return 1;
     }
-    std::filesystem::remove_all(folder);
   }
   if (argc == 3 && std::strcmp(argv[1], "--json") == 0) report.write(argv[2]);
 }

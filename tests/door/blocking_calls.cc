@@ -5,8 +5,10 @@
 #include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
+#include <sys/epoll.h>
 #include <sys/select.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -15,9 +17,12 @@
 #include <atomic>
 #include <cstdarg>
 
+#include "tutti/hal/door.h"
+
 namespace {
 
 thread_local std::uint64_t calls = 0;
+thread_local std::uint64_t calls_outside = 0;
 thread_local bool is_watched = false;
 std::atomic<int> asleep_now{0};
 
@@ -25,6 +30,7 @@ class Call {
  public:
   Call() noexcept {
     ++calls;
+    if (tutti::detail::door_depth() == 0) ++calls_outside;
     if (is_watched) asleep_now.fetch_add(1, std::memory_order_acq_rel);
   }
   ~Call() {
@@ -43,6 +49,7 @@ Function* next(const char* name) noexcept {
 
 namespace tutti::blocking_calls {
 std::uint64_t of_this_thread() noexcept { return calls; }
+std::uint64_t outside_the_door() noexcept { return calls_outside; }
 int asleep() noexcept { return asleep_now.load(std::memory_order_acquire); }
 Watch::Watch() noexcept { is_watched = true; }
 Watch::~Watch() { is_watched = false; }
@@ -108,6 +115,18 @@ int poll(pollfd* files, nfds_t count, int timeout) {
   static auto* const real = next<decltype(poll)>("poll");
   const Call call;
   return real(files, count, timeout);
+}
+
+int epoll_wait(int epoll, epoll_event* events, int count, int timeout) {
+  static auto* const real = next<decltype(epoll_wait)>("epoll_wait");
+  const Call call;
+  return real(epoll, events, count, timeout);
+}
+
+pid_t waitpid(pid_t child, int* status, int options) {
+  static auto* const real = next<decltype(waitpid)>("waitpid");
+  const Call call;
+  return real(child, status, options);
 }
 
 int select(int count, fd_set* in, fd_set* out, fd_set* except, timeval* timeout) {

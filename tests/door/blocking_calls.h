@@ -7,6 +7,8 @@ namespace tutti::blocking_calls {
 
 // Calls made by the calling thread so far.
 std::uint64_t of_this_thread() noexcept;
+// Of these, those made while the thread was not inside the door.
+std::uint64_t outside_the_door() noexcept;
 // Threads that watch() and are inside such a call now.
 int asleep() noexcept;
 // Counts this thread in asleep() while it lives.

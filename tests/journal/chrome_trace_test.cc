@@ -102,6 +102,34 @@ TEST(ChromeTrace, ShowsMemoryAndPlacementAsInstants) {
   EXPECT_EQ(found[1].at("args").at("detail"), "GPU:1");
 }
 
+TEST(ChromeTrace, ShowsHowLongACollectiveWaitedForOtherProcesses) {
+  const std::vector<Json> found = entries(recording_of({{.kind = EventKind::roll_call,
+                                                         .stream = StreamId{7},
+                                                         .name = "AllReduce",
+                                                         .detail = "world",
+                                                         .begin = 1'000,
+                                                         .end = 3'001'000,
+                                                         .value = 64},
+                                                        {.kind = EventKind::exchange,
+                                                         .stream = StreamId{7},
+                                                         .name = "AllReduce",
+                                                         .detail = "world",
+                                                         .begin = 3'001'000,
+                                                         .end = 3'001'000,
+                                                         .value = 64}}),
+                                          "X");
+  ASSERT_EQ(found.size(), 2U);
+  EXPECT_EQ(found[0].at("name"), "roll call AllReduce");
+  EXPECT_EQ(found[0].at("cat"), "roll call");
+  EXPECT_EQ(found[0].at("dur"), 3000);
+  EXPECT_EQ(found[1].at("name"), "exchange AllReduce");
+  for (const Json& each : found) {
+    EXPECT_EQ(each.at("tid"), 7);
+    EXPECT_EQ(each.at("args").at("group"), "world");
+    EXPECT_EQ(each.at("args").at("bytes"), 64);
+  }
+}
+
 TEST(ChromeTrace, NamesTheUsersLineAndTheStreamASyncWaitedFor) {
   const Site site;
   const Json sync = only(entries(

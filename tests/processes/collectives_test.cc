@@ -170,6 +170,24 @@ TEST(ProcessCollectives, ReturnBeforeTheOthersHaveComeAndMakeNoSync) {
   job.expect_success();
 }
 
+TEST(ProcessCollectives, GiveTheHostASmallResultWithoutAnotherCopy) {
+  Job job(2, [&](int) {
+    const Mesh mesh = line_of_all();
+    const std::vector<Tensor> got = all_reduce(local_parts(mesh, {4}, DType::f64), mesh, "x", Reduction::sum);
+    const std::vector<double> expected = serial_sum(mesh, {4}, DType::f64);
+    journal::start();
+    const std::vector<double> found = read<double>(got[0]);
+    journal::stop();
+    require_near(found, expected, 1e-12);
+    for (const journal::ThreadEvents& thread : journal::snapshot().threads) {
+      for (const journal::Event& event : thread.events)
+        require(event.kind != journal::EventKind::enqueue || event.name != std::string("_Copy"), "the host has it already");
+    }
+    require_near(numbers(got[0] * 2), numbers(got[1] + got[0]), 1e-12);
+  });
+  job.expect_success();
+}
+
 TEST(ProcessCollectives, PrintBothSidesWhereShapesDiffer) {
   Job job(2, [&](int rank) {
     const Mesh mesh = line_of_all();

@@ -22,7 +22,9 @@ bool is_drawn(const Event& event) {
     case EventKind::run:
     case EventKind::sync:
     case EventKind::throttle:
-    case EventKind::scope: return true;
+    case EventKind::scope:
+    case EventKind::roll_call:
+    case EventKind::exchange: return true;
     default: return false;
   }
 }
@@ -77,8 +79,10 @@ void tie_syncs(Lanes& all) {
     if (!all.lanes[lane].is_stream) continue;
     auto& [where, runs] = streams[all.lanes[lane].id];
     where = lane;
-    for (std::size_t bar = 0; bar < all.lanes[lane].bars.size(); ++bar)
-      runs.push_back({all.lanes[lane].bars[bar].event->value, bar});
+    for (std::size_t bar = 0; bar < all.lanes[lane].bars.size(); ++bar) {
+      const Event& event = *all.lanes[lane].bars[bar].event;
+      if (event.kind == EventKind::run) runs.push_back({event.value, bar});
+    }
     std::stable_sort(runs.begin(), runs.end(), [](const Run& a, const Run& b) { return a.value < b.value; });
   }
   for (Lane& lane : all.lanes) {

@@ -38,7 +38,7 @@ struct Lanes {
   std::uint64_t dropped = 0;
 };
 
-// Work, its handing over, syncs and named scopes. Memory and placement are left to the Chrome trace.
+// Work, its handing over, syncs, named scopes and the parts of collectives. Memory and placement are left to the Chrome trace.
 Lanes lay_out(const SyncReport& report);
 
 }  // namespace tutti::detail

@@ -24,6 +24,9 @@ SyncVerdict classify_flow(const SyncTotals& site) {
     case SyncReason::memory_mapping:
       return {SyncClass::warm_up, text("the pool grew or shrank, ", site.calls, site.calls == 1 ? " time" : " times"),
               "let the pool keep what it has: the first step makes it grow"};
+    case SyncReason::joining:
+      return {SyncClass::warm_up, "the process joined its job, and waited until the coordinator had taken it in",
+              "call join_job() before the part that must be quick"};
     case SyncReason::back_pressure: return {SyncClass::flow_control, "the host was as far ahead of the stream as it may be", ""};
     case SyncReason::memory_pressure:
       return {SyncClass::flow_control, "memory was short, and the host waited until work in flight gave some back",

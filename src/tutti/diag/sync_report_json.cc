@@ -89,6 +89,8 @@ const char* word_for(EventKind kind) {
     case EventKind::run: return "run";
     case EventKind::sync: return "demand";
     case EventKind::throttle: return "flow";
+    case EventKind::roll_call: return "roll-call";
+    case EventKind::exchange: return "exchange";
     default: return "scope";
   }
 }

@@ -19,6 +19,7 @@ const char* to_string(SyncReason reason) noexcept {
     case SyncReason::back_pressure: return "back-pressure";
     case SyncReason::module_load: return "module load";
     case SyncReason::capture_start: return "capture start";
+    case SyncReason::joining: return "joining the job";
     case SyncReason::shutdown: return "shutdown";
   }
   return "unknown";

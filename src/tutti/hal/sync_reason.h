@@ -24,6 +24,7 @@ enum class SyncReason : std::uint8_t {
   back_pressure,
   module_load,
   capture_start,
+  joining,
   shutdown,
 };
 

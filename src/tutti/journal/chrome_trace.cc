@@ -36,21 +36,27 @@ std::string_view word_for(EventKind kind) {
     case EventKind::copy: return "copy";
     case EventKind::place: return "place";
     case EventKind::throttle: return "throttle";
+    case EventKind::roll_call: return "roll call";
+    case EventKind::exchange: return "exchange";
     case EventKind::scope: break;
   }
   return "scope";
 }
 
+bool is_of_collective(const Event& event) { return event.kind == EventKind::roll_call || event.kind == EventKind::exchange; }
+
 // These have a length, even when the clock did not see it.
 bool is_span(const Event& event) {
   return event.kind == EventKind::enqueue || event.kind == EventKind::run || event.kind == EventKind::sync ||
-         event.kind == EventKind::throttle || event.kind == EventKind::scope || event.end > event.begin;
+         event.kind == EventKind::throttle || event.kind == EventKind::scope || is_of_collective(event) ||
+         event.end > event.begin;
 }
 
 // The op's name alone stands for its run; the rest of what is named after an op says so.
 std::string title_of(const Event& event) {
   const std::string_view name = event.name == nullptr ? "" : event.name;
-  const bool is_about_op = event.kind == EventKind::enqueue || event.kind == EventKind::place || event.kind == EventKind::copy;
+  const bool is_about_op = event.kind == EventKind::enqueue || event.kind == EventKind::place || event.kind == EventKind::copy ||
+                           is_of_collective(event);
   return is_about_op ? text(word_for(event.kind), " ", name) : std::string(name);
 }
 
@@ -159,7 +165,7 @@ class TraceWriter {
     out_ += is_span(event) ? text(",\"dur\":", microseconds(event.end - event.begin)) : std::string(",\"s\":\"t\"");
     out_ += ",\"args\":{\"site\":";
     append_json_string(out_, event.site.to_string());
-    if (event.detail != nullptr && *event.detail != '\0') field("detail", event.detail);
+    if (event.detail != nullptr && *event.detail != '\0') field(is_of_collective(event) ? "group" : "detail", event.detail);
     if (!is_host) field("thread", name_of(thread));
     value(event);
     out_ += "}}";
@@ -173,7 +179,9 @@ class TraceWriter {
         break;
       case EventKind::alloc:
       case EventKind::free:
-      case EventKind::copy: out_ += text(",\"bytes\":", event.value); break;
+      case EventKind::copy:
+      case EventKind::roll_call:
+      case EventKind::exchange: out_ += text(",\"bytes\":", event.value); break;
       case EventKind::wait: field("waits_for", name_of(event.value)); break;
       case EventKind::sync:
       case EventKind::throttle:

@@ -16,17 +16,19 @@ enum class EventKind : std::uint8_t {
   sync,     // the host went through the door
   alloc,
   free,
-  copy,      // an implicit copy between devices
-  place,     // an op was placed
-  throttle,  // bounded run-ahead made the host wait
-  scope,     // a named scope of the program, from its begin to its end
+  copy,       // an implicit copy between devices
+  place,      // an op was placed
+  throttle,   // bounded run-ahead made the host wait
+  scope,      // a named scope of the program, from its begin to its end
+  roll_call,  // a collective waited until the processes of its group were there and agreed
+  exchange,   // and then they exchanged their parts
 };
 
 struct Event {
   EventKind kind;
   StreamId stream = StreamId::none;  // none: the event belongs to the host thread's lane
   const char* name = "";             // a string that lives forever
-  const char* detail = "";           // likewise: the reason of a sync, the device of a placement
+  const char* detail = "";           // likewise: the op a sync wants a value of, the device of a placement, a collective's group
   Site site = {};
   Nanoseconds begin = 0;
   Nanoseconds end = 0;               // equal to begin for an instant

@@ -9,6 +9,7 @@
 #include "tutti/mesh/remote_collectives.h"
 #include "tutti/ops/indexing.h"
 #include "tutti/ops/manipulation.h"
+#include "tutti/tensor/mirrors.h"
 
 namespace tutti {
 
@@ -21,6 +22,10 @@ using detail::made_on;
 // Up to this size every member reduces all of it: one round of copies. Above, each reduces a part, and the parts are gathered:
 // less is moved, in two rounds.
 constexpr std::int64_t most_reduced_everywhere = std::int64_t{32} << 10U;
+
+constexpr std::int64_t most_kept_on_host = std::int64_t{4} << 10U;
+
+std::int64_t bytes_of(const Tensor& x) { return x.size() * static_cast<std::int64_t>(size_of(x.dtype())); }
 
 // What a collective needs to know of the devices it runs on, and the tensors it was given, each on its device.
 class Members {
@@ -68,8 +73,7 @@ class Members {
       if (group.is_local()) continue;
       detail::RemoteGroup remote(mesh_, group, held_, site_);
       const std::vector<Tensor> made = make(remote);
-      for (std::size_t i = 0; i < group.local.size(); ++i)
-        out[group.local[i]] = brought(made[i], *devices_[group.local[i]], site_);
+      for (std::size_t i = 0; i < group.local.size(); ++i) out[group.local[i]] = settled(made[i], *devices_[group.local[i]]);
     }
     return out;
   }
@@ -113,6 +117,13 @@ class Members {
   }
 
  private:
+  // What the host has anyway is kept for it while that is little: who reads it does not wait for the device.
+  [[nodiscard]] Tensor settled(const Tensor& on_host, LogicalDevice& device) const {
+    Tensor out = brought(on_host, device, site_);
+    if (!detail::is_on(on_host, device) && bytes_of(out) <= most_kept_on_host) Mirrors::keep(out.impl(), on_host);
+    return out;
+  }
+
   void check_alike(const std::vector<Tensor>& local, const Group& group) const {
     const Tensor& first = local[group.local.front()];
     for (const std::size_t at : group.local) {
@@ -158,8 +169,7 @@ std::vector<Tensor> all_reduce(const std::vector<Tensor>& local, const Mesh& mes
   if (n == 1) return members.held();
   const auto reduce = [&](const std::vector<Tensor>& parts) { return detail::reduced(parts, reduction, site); };
   const auto whole = [](const Tensor& x) { return x; };
-  const Tensor& first = members.held().front();
-  const std::int64_t bytes = first.size() * static_cast<std::int64_t>(size_of(first.dtype()));
+  const std::int64_t bytes = bytes_of(members.held().front());
   const auto remote = [&](detail::RemoteGroup& group) { return group.all_reduce(reduction); };
   if (bytes <= most_reduced_everywhere) {
     return members.and_remote(members.on_each([&](const Group& group, std::size_t k) {

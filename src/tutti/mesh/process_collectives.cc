@@ -5,6 +5,7 @@
 #include "tutti/exec/last_call.h"
 #include "tutti/exec/launch.h"
 #include "tutti/exec/transfer.h"
+#include "tutti/journal/journal.h"
 #include "tutti/mesh/engines/fold.h"
 #include "tutti/place/runtime.h"
 
@@ -54,56 +55,71 @@ std::string said(const KernelCall& call, const GroupAttributes& of) {
   return text(call.op->name, how, " of ", to_string(in.dtype), " (", shape, ")", where);
 }
 
-Exchange& settled(const KernelCall& call, const GroupAttributes& of) {
+// A part of a collective, in the journal.
+class Part {
+ public:
+  Part(journal::EventKind kind, const KernelCall& call, const KernelContext& context, const GroupAttributes& of) noexcept
+      : event_{.kind = kind,
+               .stream = context.stream != nullptr ? context.stream->id() : StreamId::none,
+               .name = call.op->name.c_str(),
+               .detail = of.group->name().c_str(),
+               .site = call.site,
+               .begin = journal::is_recording() ? now() : 0,
+               .value = bytes_of(call.in(0))} {}
+  ~Part() {
+    if (event_.begin == 0) return;
+    event_.end = now();
+    journal::record(event_);
+  }
+  Part(const Part&) = delete;
+  Part& operator=(const Part&) = delete;
+
+ private:
+  journal::Event event_;
+};
+
+Exchange& settled(const KernelCall& call, const KernelContext& context, const GroupAttributes& of) {
+  const Part waiting(journal::EventKind::roll_call, call, context, of);
   of.group->roll_call(said(call, of), call.site);
   return of.line != nullptr ? of.line->exchange(of.is_on_gpu, call.site) : of.group->host_exchange(call.site);
 }
 
-const OpRow& row(const char* name, Infer infer, Kernel kernel) {
-  return register_op({.name = name, .infer = infer, .may_block = true, .wants_dense = true}, {.cpu = kernel});
+// What a kernel does once all are there.
+using Step = void (*)(const KernelCall& call, const GroupAttributes& of, Exchange& exchange);
+
+template <Step step>
+void meet_and_exchange(const KernelCall& call, KernelContext& context) {
+  const auto of = call.attributes->as<GroupAttributes>();
+  Exchange& exchange = settled(call, context, of);
+  const Part exchanging(journal::EventKind::exchange, call, context, of);
+  step(call, of, exchange);
 }
 
-const OpRow& all_reduce_row() {
-  static const OpRow& made = row("AllReduce", same_shape, [](const KernelCall& call, KernelContext&) {
-    const auto of = call.attributes->as<GroupAttributes>();
-    settled(call, of).all_reduce(call.in(0).data, call.out().data, static_cast<std::size_t>(call.in(0).count()), call.in(0).dtype,
-                                 of.reduction, std::nullopt);
-  });
-  return made;
+void all_reduce_step(const KernelCall& call, const GroupAttributes& of, Exchange& exchange) {
+  exchange.all_reduce(call.in(0).data, call.out().data, static_cast<std::size_t>(call.in(0).count()), call.in(0).dtype,
+                      of.reduction, std::nullopt);
 }
 
-const OpRow& broadcast_row() {
-  static const OpRow& made = row("Broadcast", same_shape, [](const KernelCall& call, KernelContext&) {
-    const auto of = call.attributes->as<GroupAttributes>();
-    settled(call, of).broadcast(call.in(0).data, call.out().data, bytes_of(call.in(0)), of.root, std::nullopt);
-  });
-  return made;
+void broadcast_step(const KernelCall& call, const GroupAttributes& of, Exchange& exchange) {
+  exchange.broadcast(call.in(0).data, call.out().data, bytes_of(call.in(0)), of.root, std::nullopt);
 }
 
-const OpRow& all_gather_row() {
-  static const OpRow& made = row("AllGather", one_more_axis, [](const KernelCall& call, KernelContext&) {
-    settled(call, call.attributes->as<GroupAttributes>())
-        .all_gather(call.in(0).data, call.out().data, bytes_of(call.in(0)), std::nullopt);
-  });
-  return made;
+void all_gather_step(const KernelCall& call, const GroupAttributes&, Exchange& exchange) {
+  exchange.all_gather(call.in(0).data, call.out().data, bytes_of(call.in(0)), std::nullopt);
 }
 
-const OpRow& reduce_scatter_row() {
-  static const OpRow& made = row("ReduceScatter", one_axis_less, [](const KernelCall& call, KernelContext&) {
-    const auto of = call.attributes->as<GroupAttributes>();
-    settled(call, of).reduce_scatter(call.in(0).data, call.out().data, static_cast<std::size_t>(call.out().count()),
-                                     call.in(0).dtype, of.reduction, std::nullopt);
-  });
-  return made;
+void reduce_scatter_step(const KernelCall& call, const GroupAttributes& of, Exchange& exchange) {
+  exchange.reduce_scatter(call.in(0).data, call.out().data, static_cast<std::size_t>(call.out().count()), call.in(0).dtype,
+                          of.reduction, std::nullopt);
 }
 
-const OpRow& all_to_all_row() {
-  static const OpRow& made = row("AllToAll", same_shape, [](const KernelCall& call, KernelContext&) {
-    const auto of = call.attributes->as<GroupAttributes>();
-    settled(call, of).all_to_all(call.in(0).data, call.out().data, bytes_of(call.in(0)) / static_cast<std::size_t>(of.size),
-                                 std::nullopt);
-  });
-  return made;
+void all_to_all_step(const KernelCall& call, const GroupAttributes& of, Exchange& exchange) {
+  exchange.all_to_all(call.in(0).data, call.out().data, bytes_of(call.in(0)) / static_cast<std::size_t>(of.size), std::nullopt);
+}
+
+template <Step step>
+const OpRow& row(const char* name, Infer infer) {
+  return register_op({.name = name, .infer = infer, .may_block = true, .wants_dense = true}, {.cpu = meet_and_exchange<step>});
 }
 
 // The op runs on the group's stream, whose thread may block; what it reads and writes lies on the GPU. As for a copy between
@@ -146,24 +162,29 @@ Tensor call(const OpRow& op, const ProcessPlace& at, const Tensor& x, Reduction 
 
 Tensor process_all_reduce(const ProcessPlace& at, const Tensor& x, Reduction reduction, Site site) {
   check_reduction(x.dtype(), reduction);
-  return call(all_reduce_row(), at, x, reduction, 0, site);
+  static const OpRow& op = row<all_reduce_step>("AllReduce", same_shape);
+  return call(op, at, x, reduction, 0, site);
 }
 
 Tensor process_broadcast(const ProcessPlace& at, const Tensor& x, int root, Site site) {
-  return call(broadcast_row(), at, x, Reduction::sum, root, site);
+  static const OpRow& op = row<broadcast_step>("Broadcast", same_shape);
+  return call(op, at, x, Reduction::sum, root, site);
 }
 
 Tensor process_all_gather(const ProcessPlace& at, const Tensor& x, Site site) {
-  return call(all_gather_row(), at, x, Reduction::sum, 0, site);
+  static const OpRow& op = row<all_gather_step>("AllGather", one_more_axis);
+  return call(op, at, x, Reduction::sum, 0, site);
 }
 
 Tensor process_reduce_scatter(const ProcessPlace& at, const Tensor& x, Reduction reduction, Site site) {
   check_reduction(x.dtype(), reduction);
-  return call(reduce_scatter_row(), at, x, reduction, 0, site);
+  static const OpRow& op = row<reduce_scatter_step>("ReduceScatter", one_axis_less);
+  return call(op, at, x, reduction, 0, site);
 }
 
 Tensor process_all_to_all(const ProcessPlace& at, const Tensor& x, Site site) {
-  return call(all_to_all_row(), at, x, Reduction::sum, 0, site);
+  static const OpRow& op = row<all_to_all_step>("AllToAll", same_shape);
+  return call(op, at, x, Reduction::sum, 0, site);
 }
 
 }  // namespace tutti::detail

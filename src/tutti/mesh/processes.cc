@@ -8,6 +8,7 @@
 
 #include "tutti/base/text.h"
 #include "tutti/exec/last_call.h"
+#include "tutti/hal/door.h"
 #include "tutti/mesh/control/join_job.h"
 #include "tutti/mesh/engines/gloo_exchange.h"
 #include "tutti/mesh/engines/shared_exchange.h"
@@ -49,23 +50,23 @@ class Job {
   }
 
   const Membership& who(Site site) {
-    const std::lock_guard lock(mutex_);
+    const auto lock = hold(site);
     return known(site);
   }
 
   Member* member(Site site) {
-    const std::lock_guard lock(mutex_);
+    const auto lock = hold(site);
     return joined({}, site);
   }
 
   void join(const JobOptions& options, Site site) {
-    const std::lock_guard lock(mutex_);
+    const auto lock = hold(site);
     if (member_ != nullptr) throw InvalidState("the job was joined already, by an earlier call that needed it", site);
     joined(options, site);
   }
 
   ProcessGroup& group(const std::vector<int>& ranks, Site site) {
-    const std::lock_guard lock(mutex_);
+    const auto lock = hold(site);
     Member* const member = joined({}, site);
     if (member == nullptr)
       throw InvalidState(text("this needs ", ranks.size(), " processes and this one is alone: start it with `tutti launch -n ",
@@ -89,6 +90,8 @@ class Job {
   }
 
   void leave() noexcept {
+    // Until what its GPUs have sent is there, and the coordinator has heard.
+    const BlockingRegion leaving(SyncReason::shutdown, Site{});
     for (ProcessGroup* group : groups()) group->close();
     lose(-1, "this process is ending");
     Member* left = nullptr;
@@ -101,6 +104,16 @@ class Job {
   }
 
  private:
+  // Who finds another thread joining waits for it, which is a passage of the door like the joining itself.
+  std::unique_lock<std::mutex> hold(Site site) {
+    std::unique_lock lock(mutex_, std::try_to_lock);
+    if (!lock) {
+      const BlockingRegion waiting(SyncReason::joining, site);
+      lock.lock();
+    }
+    return lock;
+  }
+
   const Membership& known(Site site) {
     if (!membership_) membership_ = membership_from_environment(site);
     return *membership_;
@@ -112,6 +125,7 @@ class Job {
     if (known(site).world == 1) return nullptr;
     if (member_ != nullptr) return member_.get();
     runtime(site);  // so that it ends after this
+    const BlockingRegion joining(SyncReason::joining, site);
     member_ = tutti::join_job(*membership_,
                               {.connect_timeout = options.connect_timeout,
                                .heartbeat = options.heartbeat,
@@ -260,7 +274,10 @@ int local_process_rank(Site site) { return detail::Job::get().who(site).local_ra
 void join_job(const JobOptions& options, Site site) { detail::Job::get().join(options, site); }
 
 void abort_job(const std::string& why, Site site) {
-  if (Member* const member = detail::joined_member(site)) member->abort(why);
+  Member* const member = detail::joined_member(site);
+  if (member == nullptr) return;
+  const BlockingRegion ending(SyncReason::shutdown, site);  // until the coordinator has told the others
+  member->abort(why);
 }
 
 }  // namespace tutti

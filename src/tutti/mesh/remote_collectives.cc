@@ -25,6 +25,14 @@ Reduction between_processes(Reduction reduction, DType dtype) noexcept {
   return reduction;
 }
 
+// One in front; of one tensor a view, which wakes no other thread.
+Tensor stacked(const std::vector<Tensor>& parts, Site site) {
+  if (parts.size() > 1) return stack(parts, 0, site);
+  Shape shape{1};
+  for (const std::int64_t extent : parts.front().shape()) shape.push_back(extent);
+  return reshape(parts.front(), shape, site);
+}
+
 }  // namespace
 
 RemoteGroup::RemoteGroup(const Mesh& mesh, const Group& group, std::span<const Tensor> held, Site site)
@@ -67,9 +75,9 @@ Tensor RemoteGroup::seated(Make&& make) const {
     std::vector<Tensor> row;
     // A seat that nobody has goes along empty, so that all processes exchange the same sizes.
     for (std::size_t slot = 0; slot < slots_; ++slot) row.push_back(make(client, std::min(slot, by_client_[client].size() - 1)));
-    rows.push_back(stack(row, 0, site_));
+    rows.push_back(stacked(row, site_));
   }
-  return stack(rows, 0, site_);
+  return stacked(rows, site_);
 }
 
 std::vector<Tensor> RemoteGroup::all_reduce(Reduction reduction) {
@@ -95,7 +103,7 @@ std::vector<Tensor> RemoteGroup::all_gather(std::size_t axis) {
   const DeviceScope on(home_->name());
   std::vector<Tensor> mine;
   for (std::size_t slot = 0; slot < slots_; ++slot) mine.push_back(at_home(std::min(slot, group_.local.size() - 1)));
-  const Tensor all = process_all_gather(processes(), stack(mine, 0, site_), site_);
+  const Tensor all = process_all_gather(processes(), stacked(mine, site_), site_);
   std::vector<Tensor> parts;
   for (const Seat& seat : seats_)
     parts.push_back(index(all, {static_cast<std::int64_t>(seat.client), static_cast<std::int64_t>(seat.slot)}, site_));
@@ -130,7 +138,7 @@ std::vector<Tensor> RemoteGroup::all_to_all(std::size_t split_axis, std::size_t 
     std::vector<Tensor> from;
     for (std::size_t i = 0; i < slots_; ++i)
       from.push_back(part(at_home(std::min(i, group_.local.size() - 1)), split_axis, by_client_[client][slot]));
-    return stack(from, 0, site_);
+    return stacked(from, site_);
   });
   const Tensor all = process_all_to_all(processes(), mine, site_);
   std::vector<Tensor> out;

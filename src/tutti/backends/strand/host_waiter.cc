@@ -34,14 +34,22 @@ void sleep_on(Word& word, Deadline deadline) noexcept {
   (void)::syscall(SYS_futex, &word, FUTEX_WAIT_BITSET_PRIVATE, 0, deadline ? &until : nullptr, nullptr, FUTEX_BITSET_MATCH_ANY);
 }
 
-void wake(void* argument) noexcept {
-  static_cast<Word*>(argument)->store(1, std::memory_order_release);
+}  // namespace
+
+void wake_host(void* word) noexcept {
   // The waiter may have seen it and be gone. The kernel needs the address only; whoever else sleeps there wakes for no reason,
   // as every user of a futex must expect.
-  (void)::syscall(SYS_futex, argument, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
+  (void)::syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
 }
 
-}  // namespace
+void notify_host(void* word) noexcept {
+  static_cast<Word*>(word)->store(1, std::memory_order_release);
+  wake_host(word);
+}
+
+void sleep_until_woken(Word& word) noexcept {
+  while (word.load(std::memory_order_acquire) == 0) sleep_on(word, std::nullopt);
+}
 
 bool wait_on_host(Timeline& line, std::uint64_t value, Deadline deadline) {
   for (int i = 0; i < spins_before_blocking; ++i) {
@@ -49,7 +57,7 @@ bool wait_on_host(Timeline& line, std::uint64_t value, Deadline deadline) {
     _mm_pause();
   }
   Word reached{0};
-  if (!line.when_reached(value, wake, &reached)) return true;
+  if (!line.when_reached(value, notify_host, &reached)) return true;
   while (reached.load(std::memory_order_acquire) == 0) {
     if (deadline && Clock::now() >= *deadline) {
       line.forget(&reached);  // also waits for a notification that is still at work on the word

@@ -1,6 +1,7 @@
 #include "tutti/backends/strand/strand.h"
 
 #include <mutex>
+#include <thread>
 
 #include "tutti/hal/device.h"
 #include "tutti/hal/kernel_thread.h"
@@ -37,6 +38,15 @@ bool Strand::can_run() {
   return true;
 }
 
+bool Strand::must_wait() {
+  for (const TimelinePoint& point : ring_.at(own_timeline().completed() + 1).comes_after()) {
+    if (is_done(point)) continue;
+    const auto resume_strand = [](void* strand) noexcept { static_cast<Strand*>(strand)->resume(); };
+    if (timeline(point.stream).when_reached(point.value, resume_strand, this)) return true;
+  }
+  return false;
+}
+
 Strand::Progress Strand::run_one() {
   const std::uint64_t value = own_timeline().completed() + 1;
   if (value > seen_submitted_) {
@@ -44,11 +54,7 @@ Strand::Progress Strand::run_one() {
     if (value > seen_submitted_) return Progress::empty;
   }
   WorkRing::Slot& work = ring_.at(value);
-  for (const TimelinePoint& point : work.comes_after()) {
-    if (is_done(point)) continue;
-    const auto resume_strand = [](void* strand) noexcept { static_cast<Strand*>(strand)->resume(); };
-    if (timeline(point.stream).when_reached(point.value, resume_strand, this)) return Progress::waiting;
-  }
+  if (must_wait()) return Progress::waiting;
   if (faults_ != nullptr && faults_->holds(*this)) return Progress::waiting;
   if (value + 2 <= seen_submitted_) ring_.fetch_ahead<false>(value + 2);
   run(work, value);
@@ -85,6 +91,20 @@ void Strand::run(WorkRing::Slot& work, std::uint64_t value) {
   }
   ring_.resolved(work);
   own_timeline().advance(value);
+}
+
+void Strand::resolve_rest() noexcept {
+  do {
+    cancel();
+    while (has_work()) {
+      if (can_run()) {
+        (void)run_one();
+      } else {
+        std::this_thread::yield();  // whoever submitted what it comes after is doing the same
+      }
+    }
+    claimed.store(false, std::memory_order_seq_cst);
+  } while (has_work() && !claimed.exchange(true, std::memory_order_seq_cst));
 }
 
 void Strand::cancel() {

@@ -33,10 +33,16 @@ class Strand final : public DeviceStream {
 
   // For the driver, one thread at a time.
   Progress run_one();
+  // The first half of it: true where the next piece must wait, so that it is as after Progress::waiting.
+  [[nodiscard]] bool must_wait();
   // Could run_one() run something now? For a driver that must choose before it runs.
   [[nodiscard]] bool can_run();
   [[nodiscard]] bool has_work() const noexcept { return !is_idle(); }
   [[nodiscard]] const Timeline& line() const noexcept { return own_timeline(); }
+
+  // For work that came after its driver's threads left: whoever finds it, and has claimed it, cancels it, so that its points
+  // resolve.
+  void resolve_rest() noexcept;
 
   // The fault that held it is over.
   void resume() noexcept { driver_->resumed(*this); }

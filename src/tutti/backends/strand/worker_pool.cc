@@ -21,22 +21,30 @@ constexpr int looks_before_release = 600;  // at a strand that ran empty
 // Work a strand may run before others of its priority get their turn.
 constexpr int turn = 64;
 constexpr int pauses_between_looks = 24;
+constexpr int looks_between_turns = 16;
 
 // The pool this thread works for.
 thread_local const WorkerPool* own_pool = nullptr;
 
-// Whether it came true within the spell. Whoever is to make it true may stand behind this thread, on the same core.
+// Gives the core away. True: somebody took it, perhaps of another process, so whoever spins here is in the way.
+bool is_core_wanted() noexcept {
+  constexpr std::chrono::microseconds nobody_came{3};
+  const auto begin = Clock::now();
+  std::this_thread::yield();
+  return Clock::now() - begin > nobody_came;
+}
+
+// Whether it came true within the spell, while nobody else wants the core.
 template <class Condition>
 bool spin_until(Condition&& is_true) {
   constexpr int pauses_between_turns = 64;
-  const auto end = std::chrono::steady_clock::now() + spell_before_parking;
+  const auto end = Clock::now() + spell_before_parking;
   for (;;) {
     for (int i = 0; i < pauses_between_turns; ++i) {
       if (is_true()) return true;
       _mm_pause();
     }
-    if (std::chrono::steady_clock::now() >= end) return false;
-    std::this_thread::yield();
+    if (Clock::now() >= end || is_core_wanted()) return is_true();
   }
 }
 
@@ -100,7 +108,7 @@ void WorkerPool::make_ready(Strand& strand) noexcept {
     std::unique_lock lock(mutex_);
     if (stopped_) [[unlikely]] {
       lock.unlock();
-      return resolve(strand);
+      return strand.resolve_rest();
     }
     ready_.add(strand);
     ready_count_.fetch_add(1, std::memory_order_seq_cst);
@@ -124,20 +132,6 @@ std::unique_lock<std::mutex> WorkerPool::hold() noexcept {
     _mm_pause();
   }
   return std::unique_lock(mutex_);
-}
-
-void WorkerPool::resolve(Strand& strand) noexcept {
-  do {
-    strand.cancel();
-    while (strand.has_work()) {
-      if (strand.can_run()) {
-        (void)strand.run_one();
-      } else {
-        std::this_thread::yield();  // whoever submitted what it comes after is doing the same
-      }
-    }
-    strand.claimed.store(false, std::memory_order_seq_cst);
-  } while (strand.has_work() && !strand.claimed.exchange(true, std::memory_order_seq_cst));
 }
 
 WorkerPool::Team* WorkerPool::join_team() noexcept {
@@ -223,8 +217,9 @@ void WorkerPool::drive(Strand& strand) noexcept {
     }
     // The host is probably about to submit more: a strand that is still claimed is fed without a lock or a wake-up.
     searching_.fetch_add(1, std::memory_order_seq_cst);
-    for (int i = 0; i < looks_before_release && !strand.has_work(); ++i) {
+    for (int i = 1; i < looks_before_release && !strand.has_work(); ++i) {
       if (ready_count_.load(std::memory_order_relaxed) > 0 || stopping_.load(std::memory_order_relaxed) || is_in_the_way()) break;
+      if (i % looks_between_turns == 0 && is_core_wanted()) break;
       // Every look takes the counter's cache line from the host, which then pays for it with its next op.
       for (int pause = 0; pause < pauses_between_looks; ++pause) _mm_pause();
     }
@@ -262,7 +257,7 @@ void WorkerPool::stop() noexcept {
     stopped_ = true;
     left = std::exchange(ready_, {});
   }
-  while (Strand* strand = left.take()) resolve(*strand);
+  while (Strand* strand = left.take()) strand->resolve_rest();
 }
 
 std::size_t WorkerPool::limit_width(std::size_t width) noexcept {

@@ -60,8 +60,6 @@ class WorkerPool final : public StrandDriver, private Parallel {
   void wake_for_ready(std::size_t most) noexcept;
   // The mutex is held for a few instructions at a time: whoever slept for it would sleep far longer than it takes.
   [[nodiscard]] std::unique_lock<std::mutex> hold() noexcept;
-  // For work that came after the workers left: the thread that finds it cancels it, so that its points resolve.
-  static void resolve(Strand& strand) noexcept;
   Team* join_team() noexcept;
   // The core of whoever brings work. A worker that looks for work there keeps it from coming, and while it waits for its turn it
   // counts as looking, so that nobody else is woken: it parks instead.

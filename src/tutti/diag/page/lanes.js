@@ -1,5 +1,5 @@
 // The lanes as arrays that can be searched by time. Bars of one row do not overlap, so begins and ends both rise.
-const kinds = ["scope", "enqueue", "run", "flow", "demand"];  // drawn in this order: a wait is never hidden
+const kinds = ["scope", "enqueue", "run", "exchange", "roll-call", "flow", "demand"];  // drawn in this order: a wait is never hidden
 
 // The first index whose value is at least `value`.
 function lowerBound(values, value, low = 0) {

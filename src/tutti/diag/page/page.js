@@ -26,9 +26,11 @@ function showDetails(lane, bar, all) {
   const what = names[lane.raw.what[bar]], isWait = what === "demand" || what === "flow";
   const list = element("dl");
   const add = (name, value) => list.append(element("dt", {}, name), element("dd", {}, value));
-  const words = {run: "Ran", enqueue: "Enqueued", demand: "Sync", flow: "Flow", scope: "Scope"};
+  const words = {run: "Ran", enqueue: "Enqueued", demand: "Sync", flow: "Flow", scope: "Scope",
+    "roll-call": "Waited for others in", exchange: "Exchanged in"};
   add(words[what], names[lane.raw.name[bar]]);
   if (isWait && names[lane.raw.detail[bar]]) add("Value of", names[lane.raw.detail[bar]]);
+  if ((what === "roll-call" || what === "exchange") && names[lane.raw.detail[bar]]) add("Processes", names[lane.raw.detail[bar]]);
   add("At", element("span", {class: "place"}, places[lane.raw.place[bar]]));
   add("On", lane.name);
   add("Time", humanTime(lane.end[bar] - lane.begin[bar]) + ", from " + humanTime(lane.begin[bar]) + " on");
@@ -70,7 +72,8 @@ if (report.timeline === null) {
   document.getElementById("no-timeline").hidden = false;
 } else {
   const legend = document.getElementById("legend");
-  const about = {run: "work", enqueue: "enqueue", demand: "demand sync", flow: "flow", scope: "named scope"};
+  const about = {run: "work", enqueue: "enqueue", demand: "demand sync", flow: "flow", scope: "named scope",
+    "roll-call": "waiting for other processes", exchange: "exchange between processes"};
   for (const [kind, text] of Object.entries(about)) {
     const mark = element("i");
     mark.style.background = "var(--" + kind + ")";

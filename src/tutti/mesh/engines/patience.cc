@@ -25,6 +25,11 @@ constexpr std::chrono::microseconds long_yield{500};
 constexpr std::chrono::milliseconds no_yield{20};
 std::atomic<Nanoseconds> yields_again{0};
 
+// Whether a member took the core when it was last given away: then the one that is waited for is likely to stand behind this
+// thread, and spinning keeps it from running. (Two members on one core and 4 bytes: 1.6 us instead of 3.0.)
+constexpr std::chrono::microseconds nobody_came{1};
+std::atomic<bool> is_core_shared{false};
+
 void sleep_on(const void* word, std::uint32_t seen, Clock::time_point until) noexcept {
   const auto since_boot = std::chrono::duration_cast<std::chrono::nanoseconds>(until.time_since_epoch()).count();
   timespec at{};
@@ -37,7 +42,7 @@ void sleep_on(const void* word, std::uint32_t seen, Clock::time_point until) noe
 }  // namespace
 
 bool Patience::once_more(std::uint32_t seen) noexcept {
-  if (spins_ < most_spins) {
+  if (spins_ < most_spins && !is_core_shared.load(std::memory_order_relaxed)) {
     ++spins_;
     _mm_pause();
     return true;
@@ -48,6 +53,7 @@ bool Patience::once_more(std::uint32_t seen) noexcept {
   if (now < yields_until_ && now.time_since_epoch().count() >= yields_again.load(std::memory_order_relaxed)) {
     ::sched_yield();
     const auto back = Clock::now();
+    is_core_shared.store(back - now > nobody_came && back - now <= long_yield, std::memory_order_relaxed);
     if (back - now > long_yield) yields_again.store((back + no_yield).time_since_epoch().count(), std::memory_order_relaxed);
     return true;
   }
