@@ -187,6 +187,16 @@ TEST_F(Picking, CountsAndFindsWhatIsNotZero) {
   }
 }
 
+TEST_F(Picking, FindsWhatIsNotZeroInLargeOperandsThatLieAnyhow) {
+  for (const DType dtype : {DType::boolean, DType::bf16, DType::f32, DType::i64}) {
+    for (const Lie lie : {Lie::transposed, Lie::stepped, Lie::expanded})
+      expect_same("NonZero", {{dtype, {1031, 1024}, lie, Draw::sparse}}, [](Inputs in) { return nonzero(in[0]); });
+  }
+  const Tensor turned = matrix_transpose(uniform({1500, 1030}, {.key = 3}) - 0.5);
+  const NonzeroResult padded = nonzero(clip(turned, 0, 1), {.size = 1500 * 1030});
+  EXPECT_EQ(item<std::int64_t>(padded.count), item<std::int64_t>(count_nonzero(clip(turned, 0, 1))));
+}
+
 TEST_F(Picking, TakesAlongEveryAxis) {
   const std::uint64_t seed = fresh_seed();
   const auto indices = [&](const Shape& shape, DType dtype, std::int64_t size) {
