@@ -223,6 +223,38 @@ TEST_F(Picking, TakesAlongEveryAxis) {
   }
 }
 
+TEST_F(Picking, TakesForEveryElementAlongEveryAxis) {
+  const std::uint64_t seed = fresh_seed();
+  for (const DType dtype : {DType::u8, DType::bf16, DType::f32, DType::f64}) {
+    for (const Shape& shape : {Shape{64}, Shape{33, 64}, Shape{3, 40, 100}, Shape{7, 41}}) {
+      for (const Lie lie : lies_for(shape)) {
+        for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+          Shape picked = shape;
+          picked[axis] = 52;
+          const auto most = static_cast<double>(shape[axis]);
+          for (const DType index : {DType::i32, DType::i64}) {
+            expect_same("TakeAlongAxis", {{dtype, shape, lie}}, [&](Inputs in) {
+              const Tensor indices = uniform(picked, {.key = seed, .low = -most, .high = most, .dtype = index});
+              return take_along_axis(in[0], indices, static_cast<std::int64_t>(axis));
+            });
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_F(Picking, NamesAnIndexOutOfRangeAmongManyThatAreNot) {
+  const Tensor indices = concat({zeros({4, 63}, DType::i64), full({4, 1}, 64, DType::i64)}, 1);
+  try {
+    gather(ones({4, 64}), 1, indices).sync();
+    ADD_FAILURE() << "it was not noticed";
+  } catch (const Error& e) {
+    EXPECT_NE(std::string(e.what()).find("64"), std::string::npos) << e.what();
+  }
+  clear_errors();
+}
+
 TEST_F(Picking, TakesAtIndicesInEveryLie) {
   for (const Lie lie : all_lies) {
     expect_same("GatherV2", {{DType::f32, {9, 33}}, {DType::i32, {6, 10}, lie, Draw::moderate}},

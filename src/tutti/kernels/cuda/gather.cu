@@ -40,6 +40,85 @@ __global__ void __launch_bounds__(index_threads)
   }
 }
 
+template <class T>
+struct alignas(sizeof(T) < 4 ? 4 * sizeof(T) : 16) Four {
+  T item[4];
+};
+
+// Units whose indices and results lie side by side: a thread has four of them, and finds out once where they are.
+template <class Unit, class Given>
+__global__ void __launch_bounds__(index_threads) gather_fours(const __grid_constant__ IndexTask task, const Unit* x, Unit* out) {
+  constexpr int in_flight = 2;
+  std::uint32_t first[in_flight];
+  bool is_in[in_flight];
+#pragma unroll
+  for (int u = 0; u < in_flight; ++u) {
+    const std::int64_t at = 4 * ((static_cast<std::int64_t>(blockIdx.x) * in_flight + u) * index_threads + threadIdx.x);
+    is_in[u] = at < task.count;
+    first[u] = is_in[u] ? static_cast<std::uint32_t>(at) : 0;
+  }
+  std::int64_t from[in_flight] = {};
+  std::int64_t to[in_flight] = {};
+  std::int64_t index[in_flight] = {};
+  take_apart(task.positions, first, [&](int u, int axis, std::int64_t here) {
+    from[u] += here * task.place[axis];
+    to[u] += here * task.value[axis];
+    index[u] += here * task.index[0][axis];
+  });
+  Four<Given> given[in_flight];
+#pragma unroll
+  for (int u = 0; u < in_flight; ++u)
+    given[u] = *reinterpret_cast<const Four<Given>*>(static_cast<const Given*>(task.from[0]) + index[u]);
+  const std::int64_t size = task.indexed_size[0];
+  Four<Unit> some[in_flight];
+  bool is_whole[in_flight];
+#pragma unroll
+  for (int u = 0; u < in_flight; ++u) {
+    is_whole[u] = is_in[u];
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      const std::int64_t at = given[u].item[i];
+      const bool fits = at >= -size && at < size;
+      is_whole[u] = is_whole[u] && fits;
+      if (is_in[u] && fits) some[u].item[i] = x[from[u] + i * task.place[0] + (at < 0 ? at + size : at) * task.indexed_stride[0]];
+    }
+  }
+#pragma unroll
+  for (int u = 0; u < in_flight; ++u) {
+    if (is_whole[u]) {
+      *reinterpret_cast<Four<Unit>*>(out + to[u]) = some[u];
+    } else if (is_in[u]) {  // one of them is out of range: what is left of the others does not matter
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        const std::int64_t at = given[u].item[i];
+        if (at < -size || at >= size) note(task.trap, static_cast<unsigned>(task.name[0]) + 1, at, size);
+      }
+    }
+  }
+}
+
+// Whether they lie so, from multiples of four on.
+template <class Unit>
+bool lies_in_fours(const IndexTask& task, const Unit* out) {
+  const auto is_aligned = [](const void* address, std::size_t bytes) {
+    return reinterpret_cast<std::uintptr_t>(address) % bytes == 0;
+  };
+  if (task.indices != 1 || !task.is_small || task.positions.rank == 0 || task.positions.size[0] % 4 != 0) return false;
+  if (task.index[0][0] != 1 || task.value[0] != 1) return false;
+  for (int i = 1; i < task.positions.rank; ++i) {
+    if (task.index[0][i] % 4 != 0 || task.value[i] % 4 != 0) return false;
+  }
+  return is_aligned(task.from[0], alignof(Four<std::int64_t>)) && is_aligned(out, alignof(Four<Unit>));
+}
+
+template <class Unit>
+void launch_fours(const IndexTask& task, const Unit* x, Unit* out, Queue& queue, const KernelCall& call) {
+  constexpr std::int64_t at_once = 4 * 2 * index_threads;
+  const Grid grid{dim3(static_cast<unsigned>((task.count + at_once - 1) / at_once)), dim3(index_threads)};
+  if (task.wide != 0) return launch<gather_fours<Unit, std::int64_t>>(queue, call, grid, task, x, out);
+  launch<gather_fours<Unit, std::int32_t>>(queue, call, grid, task, x, out);
+}
+
 // Slices that are dense on both sides.
 template <class Unit>
 __global__ void __launch_bounds__(index_threads) gather_slices(const __grid_constant__ IndexTask task, const Unit* x, Unit* out) {
@@ -62,6 +141,7 @@ void launch_gather(IndexTask& task, Queue& queue, const KernelCall& call) {
     const Grid grid = deal_slices(task, queue);
     return launch<gather_slices<Unit>>(queue, call, grid, task, x, out);
   }
+  if (task.count > 0 && lies_in_fours(task, out)) return launch_fours(task, x, out, queue, call);
   const Runs runs = deal_runs(task.count, queue);
   if (task.is_small) return launch<gather_units<Unit, std::uint32_t>>(queue, call, runs.grid, task, x, out, runs.length);
   launch<gather_units<Unit, std::uint64_t>>(queue, call, runs.grid, task, x, out, runs.length);
