@@ -138,17 +138,20 @@ bool sees_single_pixels(const WindowAttributes& window) {
   return is_plain(window.y) && is_plain(window.x);
 }
 
-// A kernel of its own reads the images as they are; it needs lines that fill its vectors. Where one of the devices has none,
-// columns and a product do it on all of them, so that the op is not drawn away from that device. Single pixels are a product as
-// they are, which is what GPUs do best.
-bool has_own_kernel(DType dtype, const WindowAttributes& window, Site site) {
+// A kernel of its own reads the images as they are; it needs lines that fill its vectors, or on a GPU so little to do that a
+// launch less is worth more. Where one of the devices has none, columns and a product do it on all of them, so that the op is not
+// drawn away from that device. Single pixels are a product as they are, which is what GPUs do best.
+bool has_own_kernel(const Tensor& images, const WindowAttributes& window, Site site) {
   constexpr std::int64_t shortest_line = 16;
+  constexpr std::int64_t little = 64 * 1024;
   const bool is_mostly_image = window.y.padding <= window.y.size && window.x.padding <= window.x.size;
-  if (!wide_floats.contains(dtype) || window.x.outputs < shortest_line || !is_mostly_image) return false;
-  const std::span<LogicalDevice* const> devices = runtime(site).devices();
-  const KernelMask kernels = convolution_row.mask_for(dtype);
-  const auto is_gpu = [](const LogicalDevice* each) { return !each->is_cpu(); };
-  if (sees_single_pixels(window) && std::any_of(devices.begin(), devices.end(), is_gpu)) return false;
+  if (!wide_floats.contains(images.dtype()) || !is_mostly_image) return false;
+  const Runtime& instance = runtime(site);
+  const bool is_on_gpu = !instance.of(images.impl().buffer()->device()).is_cpu();
+  if (is_on_gpu && sees_single_pixels(window)) return false;
+  if (window.x.outputs < shortest_line && (!is_on_gpu || images.size() > little)) return false;
+  const std::span<LogicalDevice* const> devices = instance.devices();
+  const KernelMask kernels = convolution_row.mask_for(images.dtype());
   return std::all_of(devices.begin(), devices.end(), [&](const LogicalDevice* each) { return each->has(kernels); });
 }
 
@@ -232,8 +235,8 @@ Tensor conv2d(const Tensor& x, const Tensor& weight, const Tensor& bias, const C
   const Tensor images = with_batch(cast(x, dtype, site), site);
   const WindowAttributes window = window_over(x, sizes, site);
   const Tensor typed = cast(weight, dtype, site);
-  Tensor out = has_own_kernel(dtype, window, site) ? convolved(images, typed, {window, options.groups}, site)
-                                                   : by_columns(images, typed, {window, options.groups}, site);
+  Tensor out = has_own_kernel(images, window, site) ? convolved(images, typed, {window, options.groups}, site)
+                                                    : by_columns(images, typed, {window, options.groups}, site);
   if (bias.is_defined()) out = add(std::move(out), reshape(bias, {kernel[0], 1, 1}, site), site);
   return like_input(out, x.rank());
 }
