@@ -223,6 +223,16 @@ TEST_F(Picking, TakesAlongEveryAxis) {
   }
 }
 
+TEST_F(Picking, TakesRowsOfLargeOperandsThatLieAnyhow) {
+  const Tensor rows = uniform({1400}, {.key = fresh_seed(), .low = -1031, .high = 1031, .dtype = DType::i32});
+  for (const DType dtype : {DType::u8, DType::f32, DType::f64}) {
+    for (const Lie lie : {Lie::transposed, Lie::stepped, Lie::backwards, Lie::expanded}) {
+      expect_same("GatherV2", {{dtype, {1031, 1024}, lie}},
+                  [&](Inputs in) { return take(in[0], copy_to(rows, in[0].device()), 0); });
+    }
+  }
+}
+
 TEST_F(Picking, TakesForEveryElementAlongEveryAxis) {
   const std::uint64_t seed = fresh_seed();
   for (const DType dtype : {DType::u8, DType::bf16, DType::f32, DType::f64}) {

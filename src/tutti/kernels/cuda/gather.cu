@@ -2,6 +2,7 @@
 
 #include "tutti/exec/attributes.h"
 #include "tutti/exec/indexing_attributes.h"
+#include "tutti/kernels/cuda/copy.h"
 #include "tutti/kernels/cuda/device_input.h"
 #include "tutti/kernels/cuda/index_task.cuh"
 #include "tutti/kernels/cuda/registration.h"
@@ -173,13 +174,41 @@ void check_inputs(const KernelCall& call) {
   for (std::size_t i = 0; i < call.inputs; ++i) (void)device_input(call, i);
 }
 
+// Slices whose elements lie far apart cost a sector for each: where about all of a large operand is taken, it is copied to row
+// order first. `results`: how many elements are wanted.
+std::int64_t copied_bytes(const Operand& x, std::size_t axis, std::int64_t results) {
+  constexpr std::int64_t fewest = std::int64_t{1} << 20;
+  constexpr std::int64_t most_bytes = std::int64_t{1} << 30;
+  constexpr std::int64_t shortest_slice = 64;
+  const std::int64_t count = x.count();
+  const std::int64_t bytes = count * static_cast<std::int64_t>(size_of(x.dtype));
+  if (axis + 1 >= x.rank || count <= fewest || bytes > most_bytes || results < count / 2) return 0;
+  std::int64_t slice = 1;
+  for (std::size_t i = axis + 1; i < x.rank; ++i) slice *= x.axes[i].size;
+  const std::int64_t step = x.axes[x.rank - 1U].stride;
+  return slice >= shortest_slice && (step > 1 || step < -1) ? bytes : 0;
+}
+
 }  // namespace
+
+static std::int64_t take_workspace(const OpCall& call, const Inference& in) {
+  const TensorImpl* const x = call.inputs()[0].tensor;
+  if (x == nullptr) return 0;
+  const auto axis = static_cast<std::size_t>(call.attributes.as<TakeAttributes>().axis);
+  return copied_bytes(operand_of(*x), axis, element_count(in.output_at(0).shape).value_or(0));
+}
 
 static void take(const KernelCall& call, KernelContext& context) {
   check_inputs(call);
   const std::int32_t axis = call.attributes->as<TakeAttributes>().axis;
   const std::array names{static_cast<std::int8_t>(axis)};
-  gather(gather_space(call, static_cast<std::size_t>(axis), names), call, context);
+  if (copied_bytes(call.in(0), static_cast<std::size_t>(axis), call.out().count()) == 0)
+    return gather(gather_space(call, static_cast<std::size_t>(axis), names), call, context);
+  const std::array operands{copied_in_row_order(call.in(0), call.scratch().data, queue_of(context), call), call.in(1),
+                            call.out()};
+  KernelCall of_copy = call;
+  of_copy.operands = operands.data();
+  gather(gather_space(of_copy, static_cast<std::size_t>(axis), names), of_copy, context);
 }
 
 static void gather_nd(const KernelCall& call, KernelContext& context) {
@@ -193,7 +222,7 @@ static void take_along_axis(const KernelCall& call, KernelContext& context) {
   gather(along_space(call, static_cast<std::size_t>(call.attributes->as<AlongAttributes>().axis)), call, context);
 }
 
-[[maybe_unused]] static const bool is_registered = register_cuda_kernel("GatherV2", take) &&
+[[maybe_unused]] static const bool is_registered = register_cuda_kernel("GatherV2", take, take_workspace) &&
                                                    register_cuda_kernel("GatherNd", gather_nd) &&
                                                    register_cuda_kernel("TakeAlongAxis", take_along_axis);
 

@@ -95,17 +95,6 @@ std::int64_t copied_bytes(const Operand& in) {
   const std::int64_t bytes = in.count() * static_cast<std::int64_t>(size_of(in.dtype));
   return in.count() > fewest && bytes <= most_bytes && !row_axes(in, 0, in.rank).is_dense() ? bytes : 0;
 }
-Operand dense_copy(const Operand& in, std::byte* to, Queue& queue, const KernelCall& call) {
-  Operand copy = in;
-  copy.data = to;
-  std::int64_t stride = 1;
-  for (std::size_t i = copy.rank; i-- > 0;) {
-    copy.axes[i].stride = stride;
-    stride *= copy.axes[i].size;
-  }
-  copy_operand(in, copy, queue, call);
-  return copy;
-}
 std::int64_t count_bytes(const Ranges& ranges) { return (std::max<std::int64_t>(1, ranges.count) * 8 + 255) / 256 * 256; }
 
 }  // namespace
@@ -127,7 +116,7 @@ static void nonzero(const KernelCall& call, KernelContext& context) {
   const std::int64_t room = out.axes[0].size;
   const Ranges ranges = ranges_of(given.count());
   const Operand in =
-      copied_bytes(given) > 0 ? dense_copy(given, call.scratch().data + count_bytes(ranges), queue, call) : given;
+      copied_bytes(given) > 0 ? copied_in_row_order(given, call.scratch().data + count_bytes(ranges), queue, call) : given;
   if (ranges.count == 0 && !is_padded) {
     if (room == 0) return;
     throw KernelFailed(attributes.room == Room::given ? mask_does_not_match(room, 0) : changed_since_counted(room, 0), call.site);
