@@ -9,8 +9,9 @@ namespace {
 
 using LargeMatrices = OnGpu;
 
-// Around the sizes at which panels get narrower, because a block holds no more rows, and blocks of panels wider.
-const std::int64_t sizes[] = {105, 127, 128, 129, 1024, 1025, 1100, 2048, 2100, 4200, 8300};
+// Around the sizes at which panels need several blocks or get narrower, because those hold no more rows, and blocks of panels
+// wider.
+const std::int64_t sizes[] = {105, 127, 128, 129, 1024, 1025, 1100, 2048, 2049, 2303, 2305, 4200, 8192, 8300};
 
 // Rows have to be exchanged in almost every step.
 Tensor any_matrix(std::int64_t n, DType dtype) { return uniform({n, n}, {.dtype = dtype}) - 0.5; }
@@ -49,14 +50,41 @@ TEST_F(LargeMatrices, AreAPermutationsInverse) {
 }
 
 TEST_F(LargeMatrices, HaveTheDeterminantTheCpuFinds) {
-  for (const std::int64_t n : {105, 160, 1025, 2100}) {
+  for (const std::int64_t n : {105, 160, 1025, 2100, 2305}) {
     const Tensor a = any_matrix(n, DType::f64);
     const SignAndLog found = slogdet(a);
     const SignAndLog expected = slogdet(copy_to(a, "CPU:0"));
     EXPECT_EQ(read<double>(found.sign), read<double>(expected.sign)) << n;
     EXPECT_NEAR(read<double>(found.log_abs)[0], read<double>(expected.log_abs)[0], 1e-6) << n;
   }
-  EXPECT_EQ(read<float>(det(ones({200, 200})))[0], 0.F);
+}
+
+TEST_F(LargeMatrices, OfABatchAreSolvedEachForItself) {
+  for (const DType dtype : {DType::f32, DType::f64}) {
+    for (const std::int64_t n : {300, 2100}) {
+      const Tensor a = uniform({3, n, n}, {.dtype = dtype}) - 0.5;
+      const Tensor b = uniform({3, n, 40}, {.dtype = dtype});
+      const Tensor x = solve(a, b);
+      const auto of = [](const Tensor& all, std::int64_t i) {
+        return reshape(slice(all, 0, {i, i + 1}), {all.shape()[1], all.shape()[2]});
+      };
+      for (std::int64_t i = 0; i < 3; ++i) expect_solved(of(a, i), of(x, i), of(b, i));
+    }
+  }
+}
+
+TEST_F(LargeMatrices, HaveNoDeterminantWithoutFullRank) {
+  for (const std::int64_t n : {200, 1500, 2100}) {
+    EXPECT_EQ(read<float>(det(ones({n, n})))[0], 0.F) << n;
+    EXPECT_EQ(read<float>(slogdet(zeros({n, n})).sign)[0], 0.F) << n;
+    EXPECT_TRUE(std::isnan(read<double>(slogdet(full({n, n}, std::nan(""), DType::f64)).log_abs)[0])) << n;
+  }
+}
+
+TEST_F(LargeMatrices, GiveTheSameBitsOnEveryRun) {
+  const Tensor a = any_matrix(2500, DType::f32);
+  const std::vector<float> first = read<float>(inv(a));
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(read<float>(inv(a)), first);
 }
 
 TEST_F(LargeMatrices, HaveCholeskyFactors) {

@@ -187,6 +187,16 @@ TEST_F(Picking, CountsAndFindsWhatIsNotZero) {
   }
 }
 
+TEST_F(Picking, FindsWhatIsNotZeroInLargeOperandsThatLieAnyhow) {
+  for (const DType dtype : {DType::boolean, DType::bf16, DType::f32, DType::i64}) {
+    for (const Lie lie : {Lie::transposed, Lie::stepped, Lie::expanded})
+      expect_same("NonZero", {{dtype, {1031, 1024}, lie, Draw::sparse}}, [](Inputs in) { return nonzero(in[0]); });
+  }
+  const Tensor turned = matrix_transpose(uniform({1500, 1030}, {.key = 3}) - 0.5);
+  const NonzeroResult padded = nonzero(clip(turned, 0, 1), {.size = 1500 * 1030});
+  EXPECT_EQ(item<std::int64_t>(padded.count), item<std::int64_t>(count_nonzero(clip(turned, 0, 1))));
+}
+
 TEST_F(Picking, TakesAlongEveryAxis) {
   const std::uint64_t seed = fresh_seed();
   const auto indices = [&](const Shape& shape, DType dtype, std::int64_t size) {
@@ -211,6 +221,48 @@ TEST_F(Picking, TakesAlongEveryAxis) {
     expect_same("GatherV2", {{dtype, long_shape()}},
                 [&](Inputs in) { return take(in[0], indices({100'000}, DType::i64, 4000)); });
   }
+}
+
+TEST_F(Picking, TakesRowsOfLargeOperandsThatLieAnyhow) {
+  const Tensor rows = uniform({1400}, {.key = fresh_seed(), .low = -1031, .high = 1031, .dtype = DType::i32});
+  for (const DType dtype : {DType::u8, DType::f32, DType::f64}) {
+    for (const Lie lie : {Lie::transposed, Lie::stepped, Lie::backwards, Lie::expanded}) {
+      expect_same("GatherV2", {{dtype, {1031, 1024}, lie}},
+                  [&](Inputs in) { return take(in[0], copy_to(rows, in[0].device()), 0); });
+    }
+  }
+}
+
+TEST_F(Picking, TakesForEveryElementAlongEveryAxis) {
+  const std::uint64_t seed = fresh_seed();
+  for (const DType dtype : {DType::u8, DType::bf16, DType::f32, DType::f64}) {
+    for (const Shape& shape : {Shape{64}, Shape{33, 64}, Shape{3, 40, 100}, Shape{7, 41}}) {
+      for (const Lie lie : lies_for(shape)) {
+        for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+          Shape picked = shape;
+          picked[axis] = 52;
+          const auto most = static_cast<double>(shape[axis]);
+          for (const DType index : {DType::i32, DType::i64}) {
+            expect_same("TakeAlongAxis", {{dtype, shape, lie}}, [&](Inputs in) {
+              const Tensor indices = uniform(picked, {.key = seed, .low = -most, .high = most, .dtype = index});
+              return take_along_axis(in[0], indices, static_cast<std::int64_t>(axis));
+            });
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_F(Picking, NamesAnIndexOutOfRangeAmongManyThatAreNot) {
+  const Tensor indices = concat({zeros({4, 63}, DType::i64), full({4, 1}, 64, DType::i64)}, 1);
+  try {
+    gather(ones({4, 64}), 1, indices).sync();
+    ADD_FAILURE() << "it was not noticed";
+  } catch (const Error& e) {
+    EXPECT_NE(std::string(e.what()).find("64"), std::string::npos) << e.what();
+  }
+  clear_errors();
 }
 
 TEST_F(Picking, TakesAtIndicesInEveryLie) {

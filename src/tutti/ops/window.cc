@@ -133,14 +133,25 @@ Tensor pool(const OpRow& row, const Tensor& x, const WindowSizes& sizes, bool co
   return like_input(call_with_window(row, with_batch(x, site), window, site), x.rank());
 }
 
-// A kernel of its own reads the images as they are; it needs lines that fill its vectors. Where one of the devices has none,
-// columns and a product do it on all of them, so that the op is not drawn away from that device.
-bool has_own_kernel(DType dtype, const WindowAttributes& window, Site site) {
+bool sees_single_pixels(const WindowAttributes& window) {
+  const auto is_plain = [](const WindowAxis& axis) { return axis.kernel == 1 && axis.stride == 1 && axis.padding == 0; };
+  return is_plain(window.y) && is_plain(window.x);
+}
+
+// A kernel of its own reads the images as they are; it needs lines that fill its vectors, or on a GPU so little to do that a
+// launch less is worth more. Where one of the devices has none, columns and a product do it on all of them, so that the op is not
+// drawn away from that device. Single pixels are a product as they are, which is what GPUs do best.
+bool has_own_kernel(const Tensor& images, const WindowAttributes& window, Site site) {
   constexpr std::int64_t shortest_line = 16;
+  constexpr std::int64_t little = 64 * 1024;
   const bool is_mostly_image = window.y.padding <= window.y.size && window.x.padding <= window.x.size;
-  if (!wide_floats.contains(dtype) || window.x.outputs < shortest_line || !is_mostly_image) return false;
-  const std::span<LogicalDevice* const> devices = runtime(site).devices();
-  const KernelMask kernels = convolution_row.mask_for(dtype);
+  if (!wide_floats.contains(images.dtype()) || !is_mostly_image) return false;
+  const Runtime& instance = runtime(site);
+  const bool is_on_gpu = !instance.of(images.impl().buffer()->device()).is_cpu();
+  if (is_on_gpu && sees_single_pixels(window)) return false;
+  if (window.x.outputs < shortest_line && (!is_on_gpu || images.size() > little)) return false;
+  const std::span<LogicalDevice* const> devices = instance.devices();
+  const KernelMask kernels = convolution_row.mask_for(images.dtype());
   return std::all_of(devices.begin(), devices.end(), [&](const LogicalDevice* each) { return each->has(kernels); });
 }
 
@@ -159,14 +170,10 @@ struct Convolution {
   std::int64_t channels_out;
   Tensor weight;  // (groups, channels out / groups, channels in / groups * kernel)
 
-  [[nodiscard]] bool sees_single_pixels() const {
-    const auto is_plain = [](const WindowAxis& axis) { return axis.kernel == 1 && axis.stride == 1 && axis.padding == 0; };
-    return is_plain(window.y) && is_plain(window.x);
-  }
   // Images of one part of the batch.
   [[nodiscard]] Tensor run(const Tensor& images, Site site) const {
     const std::int64_t batch = images.shape()[0];
-    const Tensor columns = sees_single_pixels() ? images : call_with_window(unfold_row, images, window, site);
+    const Tensor columns = sees_single_pixels(window) ? images : call_with_window(unfold_row, images, window, site);
     const std::int64_t places = window.y.outputs * window.x.outputs;
     const Tensor by_group = reshape(columns, {batch, groups, weight.shape()[2], places}, site);
     return reshape(matmul(weight, by_group, site), {batch, channels_out, window.y.outputs, window.x.outputs}, site);
@@ -183,7 +190,8 @@ Tensor by_columns(const Tensor& images, const Tensor& weight, const ConvolutionA
   const std::int64_t bytes =
       std::max<std::int64_t>(1, groups * column * attributes.window.y.outputs * attributes.window.x.outputs *
                                     static_cast<std::int64_t>(size_of(images.dtype())));
-  const std::int64_t at_once = convolution.sees_single_pixels() ? batch : std::max<std::int64_t>(1, most_column_bytes / bytes);
+  const std::int64_t at_once =
+      sees_single_pixels(convolution.window) ? batch : std::max<std::int64_t>(1, most_column_bytes / bytes);
   if (at_once >= batch) return convolution.run(images, site);
   std::vector<Tensor> parts;
   for (std::int64_t begin = 0; begin < batch; begin += at_once)
@@ -227,8 +235,8 @@ Tensor conv2d(const Tensor& x, const Tensor& weight, const Tensor& bias, const C
   const Tensor images = with_batch(cast(x, dtype, site), site);
   const WindowAttributes window = window_over(x, sizes, site);
   const Tensor typed = cast(weight, dtype, site);
-  Tensor out = has_own_kernel(dtype, window, site) ? convolved(images, typed, {window, options.groups}, site)
-                                                   : by_columns(images, typed, {window, options.groups}, site);
+  Tensor out = has_own_kernel(images, window, site) ? convolved(images, typed, {window, options.groups}, site)
+                                                    : by_columns(images, typed, {window, options.groups}, site);
   if (bias.is_defined()) out = add(std::move(out), reshape(bias, {kernel[0], 1, 1}, site), site);
   return like_input(out, x.rank());
 }

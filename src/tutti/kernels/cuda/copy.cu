@@ -54,6 +54,18 @@ void copy_operand(const Operand& from, const Operand& to, Queue& queue, const Ke
   });
 }
 
+Operand copied_in_row_order(const Operand& from, std::byte* to, Queue& queue, const KernelCall& call) {
+  Operand copy = from;
+  copy.data = to;
+  std::int64_t stride = 1;
+  for (std::size_t i = copy.rank; i-- > 0;) {
+    copy.axes[i].stride = stride;
+    stride *= copy.axes[i].size;
+  }
+  copy_operand(from, copy, queue, call);
+  return copy;
+}
+
 static void copy(const KernelCall& call, KernelContext& context) {
   copy_operand(call.in(0), call.out(), queue_of(context), call);
 }

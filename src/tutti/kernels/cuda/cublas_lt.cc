@@ -27,7 +27,7 @@ template <class Function>
 void find(void* library, const char* name, Function& function, Site site) {
   function = reinterpret_cast<Function>(dlsym(library, name));
   if (function == nullptr) {
-    throw KernelFailed(text("MatMul needs cuBLASLt ", CUBLAS_VER_MAJOR, "; the one found has no ", name,
+    throw KernelFailed(text("products of matrices need cuBLASLt ", CUBLAS_VER_MAJOR, "; the one found has no ", name,
                             ". Install the CUDA toolkit ", CUBLAS_VER_MAJOR, " or its cuBLAS package"),
                        site);
   }
@@ -43,7 +43,7 @@ CublasLt open(Site site) {
     if (library != nullptr) break;
   }
   if (library == nullptr) {
-    throw KernelFailed(text("MatMul needs cuBLASLt and ", versioned_name,
+    throw KernelFailed(text("products of matrices need cuBLASLt and ", versioned_name,
                             " cannot be opened. Install the CUDA toolkit or its cuBLAS package, or put the library's folder in "
                             "LD_LIBRARY_PATH"),
                        site);
@@ -79,7 +79,7 @@ cublasLtHandle_t cublas_lt_handle(int ordinal, const KernelCall& call) {
   static std::array<std::atomic<cublasLtHandle_t>, most_devices> handles{};
   static std::mutex mutex;
   const auto at = static_cast<std::size_t>(ordinal);
-  if (at >= most_devices) throw KernelFailed(text("MatMul works on the first ", most_devices, " GPUs"), call.site);
+  if (at >= most_devices) throw KernelFailed(text("products of matrices work on the first ", most_devices, " GPUs"), call.site);
   if (cublasLtHandle_t made = handles[at].load(std::memory_order_acquire)) return made;
   const CublasLt& lt = cublas_lt(call);
   const std::lock_guard lock(mutex);

@@ -1,9 +1,11 @@
-// A few columns of a large matrix eliminated by one block, which holds them in its registers: a thread has whole rows of them.
+// A few columns of a large matrix eliminated by one block, or several that run together, which hold them in their registers: a
+// thread has whole rows of them.
 #pragma once
 
 #include <limits>
 
 #include "tutti/kernels/cuda/block_matrix.cuh"
+#include "tutti/kernels/cuda/cluster.cuh"
 #include "tutti/kernels/cuda/large_matrix.cuh"
 #include "tutti/kernels/cuda/trap.cuh"
 
@@ -34,19 +36,27 @@ __device__ __forceinline__ Largest<double> warp_largest(Largest<double> mine) {
   return mine;
 }
 
-// Columns `first` to `first + width`, at most Width of them, from row `first` on: no more than Rows for each thread. Rows stay
-// where they are; `place` says where they belong.
-template <class T, int Width, int Rows>
-__global__ void __launch_bounds__(most_block_threads)
-    panel_kernel(LargeMatrices<T> matrices, int first, int width, RowOrder all_orders, tutti::cuda::Trap* trap) {
-  // Every warp's best row. Of each two: what was written for one column is read while the next one's is written.
+__device__ __forceinline__ int first_lane(bool is_it) { return __ffs(static_cast<int>(__ballot_sync(~0U, is_it))) - 1; }
+
+// Columns `first` to `first + width`, at most Width of them, from row `first` on: no more than Rows for each thread of the
+// blocks. Rows stay where they are; `place` says where they belong.
+template <class T, int Width, int Rows, int Blocks>
+__device__ __forceinline__ void eliminate_columns(const LargeMatrices<T>& matrices, int first, int width,
+                                                  const RowOrder& all_orders, tutti::cuda::Trap* trap) {
+  // Every warp's best row, and every block's. Of each two: what was written for one column is read while the next one's is
+  // written.
   __shared__ Largest<T> best[2][32];
   __shared__ __align__(16) T best_row[2][32][Width];
+  __shared__ Largest<T> block_best[2][Blocks];
+  __shared__ __align__(16) T block_row[2][Blocks][Width];
+  const Cluster<Blocks> cluster;
   const int n = all_orders.n;
   const int thread = static_cast<int>(threadIdx.x);
   const int threads = static_cast<int>(blockDim.x);
   const int lane = thread % 32;
   const int warp = thread / 32;
+  const int warps = threads / 32;
+  const int mine_first = first + cluster.rank() * threads + thread;
   for (std::int64_t at = blockIdx.z; at < matrices.count; at += gridDim.z) {
     T* const a = matrices.at(at) + first;
     const RowOrder order = all_orders.of(at);
@@ -54,10 +64,10 @@ __global__ void __launch_bounds__(most_block_threads)
     int place[Rows];
 #pragma unroll
     for (int r = 0; r < Rows; ++r) {
-      place[r] = first + thread + r * threads;
+      place[r] = mine_first + r * Blocks * threads;
       load_line(row[r], a + (place[r] < n ? place[r] : first) * matrices.lead);
     }
-    __syncthreads();  // the matrix before this one is done with
+    cluster.sync();  // all blocks run, have read their rows, and are done with the matrix before this one
     bool is_singular = false;
 #pragma unroll
     for (int k = 0; k < Width; ++k) {
@@ -76,11 +86,23 @@ __global__ void __launch_bounds__(most_block_threads)
       }
       if (lane == 0) best[k % 2][warp] = mine;
       __syncthreads();
-      const Largest<T> candidate = lane < threads / 32 ? best[k % 2][lane] : Largest<T>{T{-1}, nowhere};
-      const int pivot = warp_largest(candidate).at;
-      const T* pivot_row = best_row[k % 2][__ffs(static_cast<int>(__ballot_sync(~0U, candidate.at == pivot))) - 1];
+      const Largest<T> none{T{-1}, nowhere};
+      Largest<T> candidate = lane < warps ? best[k % 2][lane] : none;
+      Largest<T> found = warp_largest(candidate);
+      const T* pivot_row = best_row[k % 2][first_lane(candidate.at == found.at)];
+      if constexpr (Blocks > 1) {
+        for (int to = warp; to < Blocks; to += warps) {
+          if (lane < Width) cluster.in_block(to, block_row[k % 2][cluster.rank()])[lane] = pivot_row[lane];
+          if (lane == 0) *cluster.in_block(to, &block_best[k % 2][cluster.rank()]) = found;
+        }
+        cluster.sync();
+        candidate = lane < Blocks ? block_best[k % 2][lane] : none;
+        found = warp_largest(candidate);
+        pivot_row = block_row[k % 2][first_lane(candidate.at == found.at)];
+      }
+      const int pivot = found.at;
       const T divisor = pivot_row[k];
-      if (thread == 0) order.pivots[first + k] = pivot;
+      if (mine_first == first) order.pivots[first + k] = pivot;
       is_singular = is_singular || divisor == T{0};
       T factor[Rows];
 #pragma unroll
@@ -101,16 +123,30 @@ __global__ void __launch_bounds__(most_block_threads)
         for (int r = 0; r < Rows; ++r) row[r][j] -= factor[r] * value;
       }
     }
-    if (is_singular && thread == 0 && trap != nullptr) note(trap, 1, at, 0);
+    if (is_singular && mine_first == first && trap != nullptr) note(trap, 1, at, 0);
 #pragma unroll
     for (int r = 0; r < Rows; ++r) {
-      const int before = first + thread + r * threads;
+      const int before = mine_first + r * Blocks * threads;
       if (before >= n) continue;
       store_line(a + place[r] * matrices.lead, row[r]);
       if (place[r] < first + width) order.risen[place[r]] = before;
       if (before < first + width) order.sunk[before] = place[r] >= first + width ? place[r] : -1;
     }
   }
+}
+
+template <class T, int Width, int Rows>
+__global__ void __launch_bounds__(most_block_threads)
+    panel_kernel(LargeMatrices<T> matrices, int first, int width, RowOrder orders, tutti::cuda::Trap* trap) {
+  eliminate_columns<T, Width, Rows, 1>(matrices, first, width, orders, trap);
+}
+
+inline constexpr int panel_blocks = 8;  // as many as any GPU that has clusters runs together
+
+template <class T, int Width, int Rows>
+__global__ void TUTTI_CLUSTER_OF(panel_blocks) __launch_bounds__(most_block_threads)
+    wide_panel_kernel(LargeMatrices<T> matrices, int first, int width, RowOrder orders, tutti::cuda::Trap* trap) {
+  if constexpr (runs_clusters) eliminate_columns<T, Width, Rows, panel_blocks>(matrices, first, width, orders, trap);
 }
 
 // One column of so many rows that no block can hold them.

@@ -2,6 +2,7 @@
 
 #include "tutti/exec/attributes.h"
 #include "tutti/exec/indexing_attributes.h"
+#include "tutti/kernels/cuda/copy.h"
 #include "tutti/kernels/cuda/device_input.h"
 #include "tutti/kernels/cuda/index_task.cuh"
 #include "tutti/kernels/cuda/registration.h"
@@ -40,6 +41,85 @@ __global__ void __launch_bounds__(index_threads)
   }
 }
 
+template <class T>
+struct alignas(sizeof(T) < 4 ? 4 * sizeof(T) : 16) Four {
+  T item[4];
+};
+
+// Units whose indices and results lie side by side: a thread has four of them, and finds out once where they are.
+template <class Unit, class Given>
+__global__ void __launch_bounds__(index_threads) gather_fours(const __grid_constant__ IndexTask task, const Unit* x, Unit* out) {
+  constexpr int in_flight = 2;
+  std::uint32_t first[in_flight];
+  bool is_in[in_flight];
+#pragma unroll
+  for (int u = 0; u < in_flight; ++u) {
+    const std::int64_t at = 4 * ((static_cast<std::int64_t>(blockIdx.x) * in_flight + u) * index_threads + threadIdx.x);
+    is_in[u] = at < task.count;
+    first[u] = is_in[u] ? static_cast<std::uint32_t>(at) : 0;
+  }
+  std::int64_t from[in_flight] = {};
+  std::int64_t to[in_flight] = {};
+  std::int64_t index[in_flight] = {};
+  take_apart(task.positions, first, [&](int u, int axis, std::int64_t here) {
+    from[u] += here * task.place[axis];
+    to[u] += here * task.value[axis];
+    index[u] += here * task.index[0][axis];
+  });
+  Four<Given> given[in_flight];
+#pragma unroll
+  for (int u = 0; u < in_flight; ++u)
+    given[u] = *reinterpret_cast<const Four<Given>*>(static_cast<const Given*>(task.from[0]) + index[u]);
+  const std::int64_t size = task.indexed_size[0];
+  Four<Unit> some[in_flight];
+  bool is_whole[in_flight];
+#pragma unroll
+  for (int u = 0; u < in_flight; ++u) {
+    is_whole[u] = is_in[u];
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      const std::int64_t at = given[u].item[i];
+      const bool fits = at >= -size && at < size;
+      is_whole[u] = is_whole[u] && fits;
+      if (is_in[u] && fits) some[u].item[i] = x[from[u] + i * task.place[0] + (at < 0 ? at + size : at) * task.indexed_stride[0]];
+    }
+  }
+#pragma unroll
+  for (int u = 0; u < in_flight; ++u) {
+    if (is_whole[u]) {
+      *reinterpret_cast<Four<Unit>*>(out + to[u]) = some[u];
+    } else if (is_in[u]) {  // one of them is out of range: what is left of the others does not matter
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        const std::int64_t at = given[u].item[i];
+        if (at < -size || at >= size) note(task.trap, static_cast<unsigned>(task.name[0]) + 1, at, size);
+      }
+    }
+  }
+}
+
+// Whether they lie so, from multiples of four on.
+template <class Unit>
+bool lies_in_fours(const IndexTask& task, const Unit* out) {
+  const auto is_aligned = [](const void* address, std::size_t bytes) {
+    return reinterpret_cast<std::uintptr_t>(address) % bytes == 0;
+  };
+  if (task.indices != 1 || !task.is_small || task.positions.rank == 0 || task.positions.size[0] % 4 != 0) return false;
+  if (task.index[0][0] != 1 || task.value[0] != 1) return false;
+  for (int i = 1; i < task.positions.rank; ++i) {
+    if (task.index[0][i] % 4 != 0 || task.value[i] % 4 != 0) return false;
+  }
+  return is_aligned(task.from[0], alignof(Four<std::int64_t>)) && is_aligned(out, alignof(Four<Unit>));
+}
+
+template <class Unit>
+void launch_fours(const IndexTask& task, const Unit* x, Unit* out, Queue& queue, const KernelCall& call) {
+  constexpr std::int64_t at_once = 4 * 2 * index_threads;
+  const Grid grid{dim3(static_cast<unsigned>((task.count + at_once - 1) / at_once)), dim3(index_threads)};
+  if (task.wide != 0) return launch<gather_fours<Unit, std::int64_t>>(queue, call, grid, task, x, out);
+  launch<gather_fours<Unit, std::int32_t>>(queue, call, grid, task, x, out);
+}
+
 // Slices that are dense on both sides.
 template <class Unit>
 __global__ void __launch_bounds__(index_threads) gather_slices(const __grid_constant__ IndexTask task, const Unit* x, Unit* out) {
@@ -62,6 +142,7 @@ void launch_gather(IndexTask& task, Queue& queue, const KernelCall& call) {
     const Grid grid = deal_slices(task, queue);
     return launch<gather_slices<Unit>>(queue, call, grid, task, x, out);
   }
+  if (task.count > 0 && lies_in_fours(task, out)) return launch_fours(task, x, out, queue, call);
   const Runs runs = deal_runs(task.count, queue);
   if (task.is_small) return launch<gather_units<Unit, std::uint32_t>>(queue, call, runs.grid, task, x, out, runs.length);
   launch<gather_units<Unit, std::uint64_t>>(queue, call, runs.grid, task, x, out, runs.length);
@@ -93,13 +174,41 @@ void check_inputs(const KernelCall& call) {
   for (std::size_t i = 0; i < call.inputs; ++i) (void)device_input(call, i);
 }
 
+// Slices whose elements lie far apart cost a sector for each: where about all of a large operand is taken, it is copied to row
+// order first. `results`: how many elements are wanted.
+std::int64_t copied_bytes(const Operand& x, std::size_t axis, std::int64_t results) {
+  constexpr std::int64_t fewest = std::int64_t{1} << 20;
+  constexpr std::int64_t most_bytes = std::int64_t{1} << 30;
+  constexpr std::int64_t shortest_slice = 64;
+  const std::int64_t count = x.count();
+  const std::int64_t bytes = count * static_cast<std::int64_t>(size_of(x.dtype));
+  if (axis + 1 >= x.rank || count <= fewest || bytes > most_bytes || results < count / 2) return 0;
+  std::int64_t slice = 1;
+  for (std::size_t i = axis + 1; i < x.rank; ++i) slice *= x.axes[i].size;
+  const std::int64_t step = x.axes[x.rank - 1U].stride;
+  return slice >= shortest_slice && (step > 1 || step < -1) ? bytes : 0;
+}
+
 }  // namespace
+
+static std::int64_t take_workspace(const OpCall& call, const Inference& in) {
+  const TensorImpl* const x = call.inputs()[0].tensor;
+  if (x == nullptr) return 0;
+  const auto axis = static_cast<std::size_t>(call.attributes.as<TakeAttributes>().axis);
+  return copied_bytes(operand_of(*x), axis, element_count(in.output_at(0).shape).value_or(0));
+}
 
 static void take(const KernelCall& call, KernelContext& context) {
   check_inputs(call);
   const std::int32_t axis = call.attributes->as<TakeAttributes>().axis;
   const std::array names{static_cast<std::int8_t>(axis)};
-  gather(gather_space(call, static_cast<std::size_t>(axis), names), call, context);
+  if (copied_bytes(call.in(0), static_cast<std::size_t>(axis), call.out().count()) == 0)
+    return gather(gather_space(call, static_cast<std::size_t>(axis), names), call, context);
+  const std::array operands{copied_in_row_order(call.in(0), call.scratch().data, queue_of(context), call), call.in(1),
+                            call.out()};
+  KernelCall of_copy = call;
+  of_copy.operands = operands.data();
+  gather(gather_space(of_copy, static_cast<std::size_t>(axis), names), of_copy, context);
 }
 
 static void gather_nd(const KernelCall& call, KernelContext& context) {
@@ -113,7 +222,7 @@ static void take_along_axis(const KernelCall& call, KernelContext& context) {
   gather(along_space(call, static_cast<std::size_t>(call.attributes->as<AlongAttributes>().axis)), call, context);
 }
 
-[[maybe_unused]] static const bool is_registered = register_cuda_kernel("GatherV2", take) &&
+[[maybe_unused]] static const bool is_registered = register_cuda_kernel("GatherV2", take, take_workspace) &&
                                                    register_cuda_kernel("GatherNd", gather_nd) &&
                                                    register_cuda_kernel("TakeAlongAxis", take_along_axis);
 

@@ -69,12 +69,22 @@ __global__ void __launch_bounds__(block_size* tile_rows)
   }
 }
 
+// 1 / sqrt(x) to about the last bit: a step of Newton's mends what the hardware leaves. A division by the root would hold up the
+// whole column.
+template <class T>
+__device__ __forceinline__ T inverse_root(T x) {
+  const T guess = rsqrt(x);
+  const T rest = T{0.5} - T{0.5} * (x * guess) * guess;
+  return fabs(rest) < T{1} ? guess + guess * rest : guess;  // of 0, infinity and NaN there is none
+}
+
 // The corner at `first` and the rows below it, 64 to a block. Every block works out the corner for itself: a launch less. It goes
 // to `corners`, for the others may still be reading it.
 template <class T>
 __global__ void __launch_bounds__(panel_threads)
     cholesky_panel_kernel(LargeMatrices<T> matrices, T* corners, int first, int n, Trap* trap) {
   __shared__ __align__(16) T corner[block_size][block_size + 4];  // by columns
+  __shared__ T inverse[block_size];                               // of its diagonal
   const int thread = static_cast<int>(threadIdx.x);
   const int mine = first + block_size + static_cast<int>(blockIdx.x) * panel_threads + thread;
   for (std::int64_t at = blockIdx.z; at < matrices.count; at += gridDim.z) {
@@ -96,8 +106,9 @@ __global__ void __launch_bounds__(panel_threads)
           is_definite = false;
           if (blockIdx.x == 0 && thread == 0) note(trap, 1, at, first + k + 1);
         }
-        const T root = sqrt(left);
-        row[k] = thread == k ? root : row[k] / root;
+        const T by_root = inverse_root(left);
+        if (thread == k) inverse[k] = by_root;
+        row[k] = thread == k ? sqrt(left) : row[k] * by_root;
 #pragma unroll
         for (int j = k + 1; j < block_size; ++j) row[j] -= row[k] * __shfl_sync(~0U, row[k], j);
       }
@@ -113,7 +124,7 @@ __global__ void __launch_bounds__(panel_threads)
       load_line(row, a + mine * matrices.lead);
 #pragma unroll
       for (int k = 0; k < block_size; ++k) {
-        row[k] /= corner[k][k];
+        row[k] *= inverse[k];
 #pragma unroll
         for (int j = k + 1; j < block_size; ++j) row[j] -= row[k] * corner[k][j];
       }

@@ -1,7 +1,9 @@
 #include "tutti/kernels/cuda/large_elimination.h"
 
 #include "tutti/kernels/cuda/elimination_panel.cuh"
+#include "tutti/kernels/cuda/elimination_steps.cuh"
 #include "tutti/kernels/cuda/large_product.cuh"
+#include "tutti/kernels/cuda/library_product.h"
 
 // The right-hand side lies beside its matrix and takes part in every step: it comes out as the inverse of L times itself. A panel
 // is eliminated alone; the columns to its right then follow: rows exchanged, solved for U, and their product with the panel taken
@@ -12,7 +14,6 @@ namespace {
 
 using tutti::cuda::Trap;
 
-inline constexpr int column_threads = 64;  // one for each column
 inline constexpr int fill_threads = 256;
 
 // The matrix and, from column `side` on, its right-hand side or the identity; 0 between them and after.
@@ -42,78 +43,6 @@ __global__ void __launch_bounds__(fill_threads) take_kernel(LargeMatrices<T> mat
   for (std::int64_t at = blockIdx.z; at < matrices.count; at += gridDim.z) {
     for (int i = static_cast<int>(blockIdx.y); i < n; i += static_cast<int>(gridDim.y))
       x[(at * n + i) * columns + j] = matrices.at(at)[i * matrices.lead + side + j];
-  }
-}
-
-// What the panels of `width` columns among `panels` did to the rows, done to `columns`, but not to those of `done`.
-template <class T>
-__global__ void __launch_bounds__(column_threads)
-    exchange_kernel(LargeMatrices<T> matrices, Range panels, int width, Range columns, Range done, RowOrder all_orders) {
-  const int j = columns.first + static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
-  if (j >= columns.last || (j >= done.first && j < done.last)) return;
-  for (std::int64_t at = blockIdx.z; at < matrices.count; at += gridDim.z) {
-    T* const a = matrices.at(at) + j;
-    const RowOrder order = all_orders.of(at);
-    for (int first = panels.first; first < panels.last; first += width) {
-      const int count = min(width, panels.last - first);
-      int place[block_size];  // all is loaded before anything is stored
-      T risen[block_size];
-      T sunk[block_size];
-#pragma unroll
-      for (int k = 0; k < block_size; ++k) {
-        if (k >= count) continue;
-        place[k] = order.sunk[first + k];
-        risen[k] = a[order.risen[first + k] * matrices.lead];
-        sunk[k] = a[(first + k) * matrices.lead];
-      }
-#pragma unroll
-      for (int k = 0; k < block_size; ++k) {
-        if (k >= count) continue;
-        a[(first + k) * matrices.lead] = risen[k];
-        if (place[k] >= 0) a[place[k] * matrices.lead] = sunk[k];
-      }
-    }
-  }
-}
-
-// The rows of `block` in `columns` become the inverse of the triangle on the diagonal there times themselves: of the lower one,
-// with ones on its diagonal, or the upper one.
-template <class T, bool is_upper>
-__global__ void __launch_bounds__(column_threads) triangle_kernel(LargeMatrices<T> matrices, Range block, Range columns) {
-  __shared__ __align__(16) T triangle[block_size][block_size + 4];  // by columns
-  const int size = block.size();
-  const int j = columns.first + static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
-  for (std::int64_t at = blockIdx.z; at < matrices.count; at += gridDim.z) {
-    T* const a = matrices.at(at) + block.first * matrices.lead;
-    __syncthreads();  // the triangle before this one is done with
-#pragma unroll
-    for (int e = 0; e < block_size * block_size; e += column_threads) {
-      const int i = (e + static_cast<int>(threadIdx.x)) / block_size;
-      const int k = static_cast<int>(threadIdx.x) % block_size;
-      triangle[k][i] = i < size && k < size ? a[i * matrices.lead + block.first + k] : T(i == k);
-    }
-    T x[block_size];
-#pragma unroll
-    for (int k = 0; k < block_size; ++k) x[k] = k < size && j < columns.last ? a[k * matrices.lead + j] : T{0};
-    __syncthreads();
-    if constexpr (is_upper) {
-#pragma unroll
-      for (int k = block_size - 1; k >= 0; --k) {
-        x[k] /= triangle[k][k];
-#pragma unroll
-        for (int i = 0; i < k; ++i) x[i] -= triangle[k][i] * x[k];
-      }
-    } else {
-#pragma unroll
-      for (int k = 0; k < block_size; ++k) {
-#pragma unroll
-        for (int i = k + 1; i < block_size; ++i) x[i] -= triangle[k][i] * x[k];
-      }
-    }
-#pragma unroll
-    for (int k = 0; k < block_size; ++k) {
-      if (k < size && j < columns.last) a[k * matrices.lead + j] = x[k];
-    }
   }
 }
 
@@ -175,7 +104,7 @@ class LargeElimination {
 
   void eliminate() {
     const int outer = outer_size();
-    const int end = columns_ == 0 ? n_ : side_ + columns_;
+    const auto end = static_cast<int>(all_.lead);  // what is between is 0 and stays so; whole blocks suit the library
     for (int first = 0; first < n_; first += outer) {
       const Range block{first, std::min(first + outer, n_)};
       const int width = panel_width(n_ - first);
@@ -184,12 +113,11 @@ class LargeElimination {
         const Range right{panel.last, block.last};
         eliminate_panel<widest>(panel, width);
         if (panel.size() == block.size()) break;
-        exchange(panel, width, block, panel);
-        solve<false>(panel, right);
+        launch<follow_kernel<T>>(queue_, call_, over_columns(block), all_, panel, block, order_);
         subtract({panel.last, n_}, right, panel);
       }
       const Range right{block.last, end};
-      exchange(block, width, right, {});
+      exchange(block, width, right);
       for (int at = first; at < block.last; at += block_size) {
         const Range rows{at, std::min(at + block_size, block.last)};
         solve<false>(rows, right);
@@ -224,10 +152,12 @@ class LargeElimination {
   static constexpr int narrowest = widest / 8;
 
   // Wide blocks read and write the rest of the matrix less often, narrow ones take fewer launches.
-  [[nodiscard]] int outer_size() const { return n_ <= 2048 ? block_size : 4 * block_size; }
-  [[nodiscard]] static int panel_width(int rows) {
+  [[nodiscard]] int outer_size() const { return n_ <= 2048 ? block_size : 8 * block_size; }
+  // A row in each thread of a cluster, or several narrower ones.
+  [[nodiscard]] int panel_width(int rows) const {
+    const int most_threads = most_block_threads * (has_clusters(queue_) ? panel_blocks : 1);
     for (int width = widest; width >= narrowest; width /= 2) {
-      if (rows <= most_block_threads * (widest / width)) return width;
+      if (rows <= most_threads * (widest / width)) return width;
     }
     return 1;
   }
@@ -238,26 +168,50 @@ class LargeElimination {
   template <int Width>
   void eliminate_panel(Range panel, int width) {
     constexpr int rows = widest / Width;
-    if (width == Width) {
-      const int threads = static_cast<int>(in_blocks(parts_of(n_ - panel.first, rows)));
+    const int left = n_ - panel.first;
+    if (width == Width && left <= most_block_threads * rows) {
+      const auto threads = static_cast<int>(in_blocks(parts_of(left, rows)));
       launch<panel_kernel<T, Width, rows>>(queue_, call_, grid_over(1, 1, all_.count, threads), all_, panel.first, panel.size(),
                                            order_, trap_);
+    } else if (width == Width) {
+      const auto threads = static_cast<int>(in_blocks(parts_of(left, rows * panel_blocks)));
+      launch<wide_panel_kernel<T, Width, rows>>(queue_, call_, grid_over(panel_blocks, 1, all_.count, threads), all_, panel.first,
+                                                panel.size(), order_, trap_);
     } else if constexpr (Width > narrowest) {
       eliminate_panel<Width / 2>(panel, width);
     } else {
       launch<column_kernel<T>>(queue_, call_, grid_over(1, 1, all_.count, most_block_threads), all_, panel.first, order_, trap_);
     }
   }
-  void exchange(Range panels, int width, Range columns, Range done) {
+  void exchange(Range panels, int width, Range columns) {
     if (columns.is_empty()) return;
-    launch<exchange_kernel<T>>(queue_, call_, over_columns(columns), all_, panels, width, columns, done, order_);
+    launch<exchange_kernel<T>>(queue_, call_, over_columns(columns), all_, panels, width, columns, order_);
   }
   template <bool is_upper>
   void solve(Range block, Range columns) {
     if (columns.is_empty()) return;
     launch<triangle_kernel<T, is_upper>>(queue_, call_, over_columns(columns), all_, block, columns);
   }
-  void subtract(Range rows, Range columns, Range inner) { subtract_product<false>(queue_, call_, all_, rows, columns, inner); }
+  // a[rows, columns] -= a[rows, inner] a[inner, columns]
+  void subtract(Range rows, Range columns, Range inner) {
+    constexpr std::int64_t fewest = 512 * 512;  // fewer do not fill the GPU with the library's tiles
+    if (inner.size() <= block_size || static_cast<std::int64_t>(rows.size()) * columns.size() < fewest)
+      return subtract_product<false>(queue_, call_, all_, rows, columns, inner);
+    LibraryProduct product;
+    product.m = rows.size();
+    product.n = columns.size();
+    product.k = inner.size();
+    product.a_lead = product.b_lead = product.c_lead = all_.lead;
+    product.a_step = product.b_step = product.c_step = all_.count > 1 ? all_.step : 0;
+    product.batch = static_cast<std::int32_t>(all_.count);
+    product.ordinal = queue_.properties().ordinal;
+    product.dtype = std::is_same_v<T, float> ? DType::f32 : DType::f64;
+    product.is_taken_off = true;
+    const auto at = [&](Range down, Range across) {
+      return reinterpret_cast<std::byte*>(all_.data + down.first * all_.lead + across.first);
+    };
+    multiply(product, {at(rows, inner), at(inner, columns), at(rows, columns), nullptr}, queue_.stream(), call_);
+  }
   [[nodiscard]] Grid over_columns(Range columns) const {
     return grid_over(parts_of(columns.size(), column_threads), 1, all_.count, column_threads);
   }

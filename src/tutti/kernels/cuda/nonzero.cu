@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "tutti/base/error.h"
+#include "tutti/kernels/cuda/copy.h"
 #include "tutti/kernels/cuda/device_input.h"
 #include "tutti/kernels/cuda/layout.h"
 #include "tutti/kernels/cuda/registration.h"
@@ -87,22 +88,35 @@ __global__ void __launch_bounds__(truth_threads)
 
 Ranges ranges_of_input(const Inference& in) { return ranges_of(element_count(in.shape(0)).value_or(0)); }
 
+// Positions come in row order, and the elements are read twice: a large operand that does not lie like that is copied first.
+std::int64_t copied_bytes(const Operand& in) {
+  constexpr std::int64_t fewest = std::int64_t{1} << 20;
+  constexpr std::int64_t most_bytes = std::int64_t{1} << 30;
+  const std::int64_t bytes = in.count() * static_cast<std::int64_t>(size_of(in.dtype));
+  return in.count() > fewest && bytes <= most_bytes && !row_axes(in, 0, in.rank).is_dense() ? bytes : 0;
+}
+std::int64_t count_bytes(const Ranges& ranges) { return (std::max<std::int64_t>(1, ranges.count) * 8 + 255) / 256 * 256; }
+
 }  // namespace
 
-static std::int64_t nonzero_workspace(const OpCall& /*call*/, const Inference& in) {
-  const std::int64_t ranges = ranges_of_input(in).count;
+static std::int64_t nonzero_workspace(const OpCall& call, const Inference& in) {
+  const Ranges ranges = ranges_of_input(in);
   const bool is_padded = in.outputs() == 2;
-  return ranges > 1 || is_padded ? std::max<std::int64_t>(1, ranges) * 8 : 0;
+  const TensorImpl* const x = call.inputs()[0].tensor;
+  const std::int64_t copied = x != nullptr ? copied_bytes(operand_of(*x)) : 0;
+  return ranges.count > 1 || is_padded ? count_bytes(ranges) + copied : 0;
 }
 
 static void nonzero(const KernelCall& call, KernelContext& context) {
-  const Operand& in = device_input(call, 0);
+  const Operand& given = device_input(call, 0);
   const Operand& out = call.out();
   const auto attributes = call.attributes->as<NonzeroAttributes>();
   const bool is_padded = attributes.room == Room::padded;
   Queue& queue = queue_of(context);
   const std::int64_t room = out.axes[0].size;
-  const Ranges ranges = ranges_of(in.count());
+  const Ranges ranges = ranges_of(given.count());
+  const Operand in =
+      copied_bytes(given) > 0 ? copied_in_row_order(given, call.scratch().data + count_bytes(ranges), queue, call) : given;
   if (ranges.count == 0 && !is_padded) {
     if (room == 0) return;
     throw KernelFailed(attributes.room == Room::given ? mask_does_not_match(room, 0) : changed_since_counted(room, 0), call.site);

@@ -1,0 +1,201 @@
+#include "tutti/kernels/cuda/library_product.h"
+
+#include <array>
+#include <bit>
+#include <cstring>
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+#include <utility>
+
+#include "tutti/hal/door.h"
+#include "tutti/kernels/cuda/cublas_lt.h"
+
+// The library works on columns, we on rows: it is given c^T = b^T a^T, so that its first factor is our b.
+namespace tutti::kernels::cuda {
+
+namespace {
+
+static_assert(std::has_unique_object_representations_v<LibraryProduct> && sizeof(LibraryProduct) % 8 == 0);
+
+bool is_same(const LibraryProduct& x, const LibraryProduct& y) noexcept { return std::memcmp(&x, &y, sizeof x) == 0; }
+struct SameKey {
+  bool operator()(const LibraryProduct& x, const LibraryProduct& y) const noexcept { return is_same(x, y); }
+};
+struct HashKey {
+  std::size_t operator()(const LibraryProduct& key) const noexcept {
+    const auto words = std::bit_cast<std::array<std::uint64_t, sizeof(LibraryProduct) / 8>>(key);
+    std::uint64_t hash = 0;
+    for (const std::uint64_t word : words) hash = (std::rotl(hash, 23) ^ word) * 0x9e3779b97f4a7c15U;
+    return hash ^ hash >> 32U;
+  }
+};
+
+// A choice made once: descriptors and algorithm, ready to be run again. Lives for ever.
+struct Choice {
+  LibraryProduct key;
+  const CublasLt* lt;
+  cublasLtHandle_t handle;
+  cublasLtMatmulDescOpaque_t desc;
+  cublasLtMatrixLayoutOpaque_t a;
+  cublasLtMatrixLayoutOpaque_t b;
+  cublasLtMatrixLayoutOpaque_t c;
+  cublasLtMatmulAlgo_t algorithm;
+
+  cublasStatus_t run(const cublasLtMatmulAlgo_t& with, const ProductAddresses& at, cudaStream_t stream) const {
+    struct Factors {
+      float of_product;
+      float of_before;
+      double wide_of_product;
+      double wide_of_before;
+    };
+    static constexpr Factors plain{1, 0, 1, 0};
+    static constexpr Factors taken_off{-1, 1, -1, 1};
+    const Factors& factors = key.is_taken_off ? taken_off : plain;
+    const bool is_wide = key.dtype == DType::f64;
+    const void* alpha = is_wide ? static_cast<const void*>(&factors.wide_of_product) : &factors.of_product;
+    const void* beta = is_wide ? static_cast<const void*>(&factors.wide_of_before) : &factors.of_before;
+    // The descriptors are only read; the opaque types are not const-correct.
+    auto* self = const_cast<Choice*>(this);
+    return lt->matmul(handle, &self->desc, alpha, at.b, &self->b, at.a, &self->a, beta, at.c, &self->c, at.c, &self->c, &with,
+                      at.workspace, static_cast<std::size_t>(key.workspace), stream);
+  }
+};
+
+cudaDataType_t type_of(DType dtype) {
+  switch (dtype) {
+    case DType::f16: return CUDA_R_16F;
+    case DType::bf16: return CUDA_R_16BF;
+    case DType::f32: return CUDA_R_32F;
+    default: return CUDA_R_64F;
+  }
+}
+
+void describe(Choice& choice, const KernelCall& call) {
+  const LibraryProduct& key = choice.key;
+  const CublasLt& lt = *choice.lt;
+  const bool is_wide = key.dtype == DType::f64;
+  const cublasComputeType_t compute = is_wide ? CUBLAS_COMPUTE_64F : key.tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
+  lt.check(lt.init_desc(&choice.desc, sizeof choice.desc, compute, is_wide ? CUDA_R_64F : CUDA_R_32F), "cublasLtMatmulDescInit",
+           call);
+  const auto transpose = [&](cublasLtMatmulDescAttributes_t which, bool is_by_columns) {
+    const cublasOperation_t operation = is_by_columns ? CUBLAS_OP_T : CUBLAS_OP_N;
+    lt.check(lt.set_desc(&choice.desc, which, &operation, sizeof operation), "cublasLtMatmulDescSetAttribute", call);
+  };
+  transpose(CUBLASLT_MATMUL_DESC_TRANSA, key.b_by_columns);
+  transpose(CUBLASLT_MATMUL_DESC_TRANSB, key.a_by_columns);
+  // A matrix of ours, by rows, is its transpose to the library.
+  const auto layout = [&](cublasLtMatrixLayoutOpaque_t& to, std::int64_t rows, std::int64_t columns, bool is_by_columns,
+                          std::int64_t lead, std::int64_t step) {
+    if (!is_by_columns) std::swap(rows, columns);
+    lt.check(lt.init_layout(&to, sizeof to, type_of(key.dtype), static_cast<std::uint64_t>(rows),
+                            static_cast<std::uint64_t>(columns), lead),
+             "cublasLtMatrixLayoutInit", call);
+    if (key.batch == 1) return;
+    lt.check(lt.set_layout(&to, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &key.batch, sizeof key.batch),
+             "cublasLtMatrixLayoutSetAttribute", call);
+    lt.check(lt.set_layout(&to, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, &step, sizeof step),
+             "cublasLtMatrixLayoutSetAttribute", call);
+  };
+  layout(choice.a, key.m, key.k, key.a_by_columns, key.a_lead, key.a_step);
+  layout(choice.b, key.k, key.n, key.b_by_columns, key.b_lead, key.b_step);
+  layout(choice.c, key.m, key.n, false, key.c_lead, key.c_step);
+}
+
+cublasLtMatmulPreferenceOpaque_t preference_of(const Choice& choice, const KernelCall& call) {
+  const LibraryProduct& key = choice.key;
+  const CublasLt& lt = *choice.lt;
+  cublasLtMatmulPreferenceOpaque_t preference;
+  lt.check(lt.init_preference(&preference, sizeof preference), "cublasLtMatmulPreferenceInit", call);
+  const auto set = [&](cublasLtMatmulPreferenceAttributes_t which, auto value) {
+    lt.check(lt.set_preference(&preference, which, &value, sizeof value), "cublasLtMatmulPreferenceSetAttribute", call);
+  };
+  set(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, static_cast<std::uint64_t>(key.workspace));
+  set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, 1U << key.b_aligned);
+  set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, 1U << key.a_aligned);
+  set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, 1U << key.c_aligned);
+  set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, 1U << key.c_aligned);
+  // Half precision is rounded once, at the end: no partial results in the output's dtype.
+  if (key.dtype == DType::f16 || key.dtype == DType::bf16)
+    set(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, static_cast<std::uint32_t>(CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE));
+  return preference;
+}
+
+// Asks for algorithms, best first, and keeps the first that runs; it has then run once. May load the library's kernels.
+std::unique_ptr<Choice> choose(const LibraryProduct& key, const ProductAddresses& at, cudaStream_t stream,
+                               const KernelCall& call) {
+  auto choice = std::make_unique<Choice>();
+  choice->key = key;
+  choice->lt = &cublas_lt(call);
+  choice->handle = cublas_lt_handle(key.ordinal, call);
+  const BlockingRegion loading(SyncReason::module_load, call.site);
+  describe(*choice, call);
+  cublasLtMatmulPreferenceOpaque_t preference = preference_of(*choice, call);
+  std::array<cublasLtMatmulHeuristicResult_t, 8> found;
+  int count = 0;
+  cublasStatus_t status = choice->lt->heuristic(choice->handle, &choice->desc, &choice->b, &choice->a, &choice->c, &choice->c,
+                                                &preference, static_cast<int>(found.size()), found.data(), &count);
+  if (status == CUBLAS_STATUS_SUCCESS && count == 0) status = CUBLAS_STATUS_NOT_SUPPORTED;
+  choice->lt->check(status, "cublasLtMatmulAlgoGetHeuristic", call);
+  for (int i = 0; i < count; ++i) {
+    const cublasLtMatmulHeuristicResult_t& result = found[static_cast<std::size_t>(i)];
+    status = result.state;
+    if (status == CUBLAS_STATUS_SUCCESS) status = choice->run(result.algo, at, stream);
+    if (status != CUBLAS_STATUS_SUCCESS) continue;
+    choice->algorithm = result.algo;
+    return choice;
+  }
+  choice->lt->check(status, "cublasLtMatmul", call);
+  return choice;  // not reached: the last status was an error
+}
+
+// The choices of every device and shape.
+class Choices {
+ public:
+  const Choice* find(const LibraryProduct& key) {
+    const std::lock_guard lock(mutex_);
+    const auto at = all_.find(key);
+    return at == all_.end() ? nullptr : at->second.get();
+  }
+  // Where two threads chose at once, the first counts.
+  const Choice* keep(std::unique_ptr<Choice> choice) {
+    const std::lock_guard lock(mutex_);
+    const LibraryProduct key = choice->key;
+    return all_.try_emplace(key, std::move(choice)).first->second.get();
+  }
+  static Choices& instance() {
+    static auto* const choices = new Choices;  // outlives every thread
+    return *choices;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::unordered_map<LibraryProduct, std::unique_ptr<Choice>, HashKey, SameKey> all_;
+};
+
+std::uint8_t alignment_of(const std::byte* address, std::int64_t step_bytes) {
+  return static_cast<std::uint8_t>(
+      std::countr_zero(256U | reinterpret_cast<std::uintptr_t>(address) | static_cast<std::uintptr_t>(step_bytes)));
+}
+
+}  // namespace
+
+void multiply(LibraryProduct product, const ProductAddresses& at, cudaStream_t stream, const KernelCall& call) {
+  const auto size = static_cast<std::int64_t>(size_of(product.dtype));
+  product.a_aligned = alignment_of(at.a, product.a_step * size);
+  product.b_aligned = alignment_of(at.b, product.b_step * size);
+  product.c_aligned = alignment_of(at.c, product.c_step * size);
+  static thread_local std::array<const Choice*, 8> recent{};
+  const Choice*& last = recent[HashKey{}(product) % recent.size()];
+  if (last == nullptr || !(is_same(last->key, product))) [[unlikely]] {
+    const Choice* known = Choices::instance().find(product);
+    if (known == nullptr) {
+      last = Choices::instance().keep(choose(product, at, stream, call));
+      return;
+    }
+    last = known;
+  }
+  last->lt->check(last->run(last->algorithm, at, stream), "cublasLtMatmul", call);
+}
+
+}  // namespace tutti::kernels::cuda
