@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "tutti/backends/strand/host_waiter.h"
+#include "tutti/backends/strand/leave_core.h"
 #include "tutti/backends/strand/strand.h"
 #include "tutti/journal/journal.h"
 
@@ -161,6 +162,11 @@ void WorkerPool::work() {
   own_pool = this;
   std::unique_lock held = hold();
   for (;;) {
+    if (teams_ != nullptr && is_in_the_way()) {
+      held.unlock();
+      (void)leave_core(core_of_caller_.load(std::memory_order_relaxed));
+      held = hold();
+    }
     Team* team = join_team();
     Strand* strand = team == nullptr ? ready_.take() : nullptr;
     if (team == nullptr && strand == nullptr) {
@@ -280,7 +286,8 @@ void WorkerPool::Team::work() noexcept {
 }
 
 void WorkerPool::run(std::size_t chunks, Body body, void* context) {
-  if (chunks <= 1 || width() <= 1 || stopping_.load(std::memory_order_relaxed)) {
+  const std::size_t members = std::min(chunks, width());
+  if (members <= 1 || stopping_.load(std::memory_order_relaxed)) {
     for (std::size_t i = 0; i < chunks; ++i) body(context, i);
     return;
   }
@@ -289,7 +296,7 @@ void WorkerPool::run(std::size_t chunks, Body body, void* context) {
   team.context = context;
   team.chunks = chunks;
   note_caller();
-  const std::size_t seats = std::min<std::size_t>(chunks, width()) - 1;
+  const std::size_t seats = members - 1;
   team.seats.store(seats, std::memory_order_relaxed);
   {
     const auto held = hold();

@@ -62,7 +62,8 @@ class WorkerPool final : public StrandDriver, private Parallel {
   [[nodiscard]] std::unique_lock<std::mutex> hold() noexcept;
   Team* join_team() noexcept;
   // The core of whoever brings work. A worker that looks for work there keeps it from coming, and while it waits for its turn it
-  // counts as looking, so that nobody else is woken: it parks instead.
+  // counts as looking, so that nobody else is woken: it parks instead. One that is woken there to help goes to another core
+  // first: where all cores were busy a moment ago the system wakes a thread where it last ran, and so again and again.
   void note_caller() noexcept;
   [[nodiscard]] bool is_in_the_way() const noexcept;
   void close(Team& team) noexcept;

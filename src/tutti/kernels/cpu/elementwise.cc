@@ -41,13 +41,15 @@ class Runs {
       return;
     }
     // A block stays in the innermost cache on its way through the steps.
-    const bool is_direct = op_.widen == nullptr && op_.narrow == nullptr && stream_ == nullptr;
     for (std::int64_t at = 0; at < n; at += block_elements) {
-      const std::int64_t some = is_direct ? n : std::min(block_elements, n - at);
+      const std::int64_t some = is_direct() ? n : std::min(block_elements, n - at);
       block(start, singles, at, some, buffers);
-      if (is_direct) return;
+      if (is_direct()) return;
     }
   }
+
+  // The op's loop reads the inputs and writes the output as they are.
+  [[nodiscard]] bool is_direct() const noexcept { return op_.widen == nullptr && op_.narrow == nullptr && stream_ == nullptr; }
 
  private:
   void block(const Addresses& start, unsigned singles, std::int64_t at, std::int64_t n, Buffers& buffers) const {
@@ -123,6 +125,34 @@ void run_rows(const JointAxes& joint, const Addresses& start, unsigned singles, 
       runs(here, singles, n, buffers);
       joint.advance(row, joint.rank - 1);
       at += n;
+    }
+  });
+}
+
+// The same where the op's loop takes the operands as they lie: what a row costs beside its elements is most of a short one.
+void run_rows_directly(const JointAxes& joint, const Addresses& start, unsigned singles, Row op, std::int64_t count,
+                       Parallel& parallel) {
+  const JointAxes::Joint& inner = joint.inner();
+  const JointAxes::Joint down = joint.rank > 1 ? joint.axes[joint.rank - 2] : JointAxes::Joint{};
+  const std::size_t out = joint.operands - 1;
+  for_each_range(parallel, count, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t at = begin; at < end;) {
+      const std::int64_t number = at / inner.size;
+      const std::int64_t offset = at % inner.size;
+      Addresses here = joint.place(start, number, joint.rank - 1).addresses;
+      const bool is_part = offset != 0 || end - at < inner.size;
+      const std::int64_t rows = is_part ? 1 : std::min((end - at) / inner.size, down.size - number % down.size);
+      const std::int64_t length = is_part ? std::min(inner.size - offset, end - at) : inner.size;
+      for (std::size_t k = 0; k < joint.operands; ++k) here[k] += offset * inner.strides[k];
+      std::byte* to = here[out];
+      std::array<const std::byte*, 3> inputs{here[0], here[1], here[2]};
+      for (std::int64_t row = 0; row < rows; ++row) {
+        const std::array<const void*, 3> given{inputs[0], inputs[1], inputs[2]};
+        op(given.data(), singles, to, static_cast<std::size_t>(length));
+        for (std::size_t k = 0; k < inputs.size(); ++k) inputs[k] += down.strides[k];
+        to += down.strides[out];
+      }
+      at += rows * length;
     }
   });
 }
@@ -216,6 +246,8 @@ void run_in_ranges(const KernelCall& call, KernelContext& context, const Element
   }
   const Runs runs(call, op, !in_place && pays_to_stream(touched));
   if (inner.swapped != 0) return run_tiles(call, joint, start, inner, runs, count, context.parallel);
+  if (runs.is_direct() && inner.singles + 1 != 1U << call.inputs)
+    return run_rows_directly(joint, start, inner.singles, op.row, count, context.parallel);
   run_rows(joint, start, inner.singles, runs, count, context.parallel);
 }
 

@@ -18,6 +18,10 @@
 HWY_BEFORE_NAMESPACE();
 namespace tutti::kernels::HWY_NAMESPACE {
 
+// Functions that compute a lot, by the number of primitives they are made of.
+template <class Function>
+concept IsHeavy = requires { requires Function::is_heavy; };
+
 // The inputs' elements, a vector of each at a time.
 template <class Function, class D, class Element, class Output, std::size_t... k>
 HWY_INLINE void apply_row(const void* const* inputs, unsigned singles, void* out, std::size_t count, std::index_sequence<k...>) {
@@ -29,6 +33,16 @@ HWY_INLINE void apply_row(const void* const* inputs, unsigned singles, void* out
   Repeated<typename Input::Stored> repeated[sizeof...(k)];
   Input in[]{Input(inputs[k], (singles >> k & 1U) != 0, repeated[k])...};
   std::size_t i = 0;
+  if constexpr (!IsHeavy<Function>) {  // two at a time: of so short a loop, counting would be half
+    for (; i + 2 * lanes <= count; i += 2 * lanes) {
+      const auto first = Function::apply(m, in[k].load()...);
+      const auto second = Function::apply(m, in[k].load_next()...);
+      output.put(first, i);
+      output.put(second, i + lanes);
+      (in[k].advance(), ...);
+      (in[k].advance(), ...);
+    }
+  }
   for (; i + lanes <= count; i += lanes) {
     output.put(Function::apply(m, in[k].load()...), i);
     (in[k].advance(), ...);
@@ -60,10 +74,6 @@ template <class Function>
 concept HasBoolForm = requires { typename Function::OfBools; };
 template <class Function>
 concept HasFormOfHalfBits = requires { typename Function::OfHalfBits; };
-// Functions that compute a lot, by the number of primitives they are made of.
-template <class Function>
-concept IsHeavy = requires { requires Function::is_heavy; };
-
 // Integers have a function of their own that may fail, and so no row here.
 template <class Function>
 concept HasIntegerForm = requires { Function::fault; };

@@ -194,9 +194,9 @@ void scatter_shared(const IndexSpace& space, const KernelCall& call, T* region, 
   }
   if (cut < space.rank) {
     const std::int64_t size = space.size[cut];
-    parallel.for_each_chunk(static_cast<std::size_t>(2 * width), [&](std::size_t chunk) {
+    parallel.for_each_chunk(static_cast<std::size_t>(8 * width), [&](std::size_t chunk) {
       const auto i = static_cast<std::int64_t>(chunk);
-      scatter_part<mode, T, V>(space.part(cut, size * i / (2 * width), size * (i + 1) / (2 * width)), call, region, nullptr);
+      scatter_part<mode, T, V>(space.part(cut, size * i / (8 * width), size * (i + 1) / (8 * width)), call, region, nullptr);
     });
     return;
   }
