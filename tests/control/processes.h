@@ -32,7 +32,7 @@ class Process {
     }
     void hear() const {
       char word = 0;
-      if (read(in_, &word, 1) != 1) _exit(3);
+      if (::read(in_, &word, 1) != 1) _exit(3);
     }
 
    private:
@@ -87,7 +87,7 @@ class Process {
   // The next line it says; waits for it.
   std::string line() {
     std::string line;
-    for (char c = 0; read(in_, &c, 1) == 1 && c != '\x1e';) line += c;
+    for (char c = 0; ::read(in_, &c, 1) == 1 && c != '\x1e';) line += c;
     return line;
   }
   void reap() {
