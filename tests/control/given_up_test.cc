@@ -8,6 +8,7 @@
 #include <string>
 
 #include "control/processes.h"
+#include "control/raw_connection.h"
 
 namespace tutti {
 namespace {
@@ -92,15 +93,6 @@ TEST_F(AMeetingGivenUp, DisagreesWithNothingThatTheOthersAreAtMeanwhile) {
   meet("barrier 'c'");
 }
 
-TEST_F(AMeetingGivenUp, OpensNothingThatTheOthersWouldDisagreeWith) {
-  give_up("barrier 'a'");
-  go_on();
-  one->put("what was given up has come by now", "");
-  const auto next = arrive_before_others(*zero, later("barrier 'b'"));
-  one->arrive(later("barrier 'b'"))->wait();
-  next->wait();
-}
-
 TEST_F(AMeetingGivenUp, CanBeGivenUpAgain) {
   const auto first = arrive_before_others(*zero, later("barrier 'a'"));
   give_up("barrier 'a'");
@@ -109,6 +101,22 @@ TEST_F(AMeetingGivenUp, CanBeGivenUpAgain) {
   first->wait();
   one->arrive(later("barrier 'a'"))->wait();
   meet("barrier 'b'");
+}
+
+TEST(AnArrival, ThatComesWhenItHasBeenGivenUpOpensNoMeeting) {
+  const Served served(2);
+  const auto zero = served.join(0);
+  RawConnection one(served.address());
+  one.take_seat("a secret", 1, 2);
+  one.say_sealed(control::message(control::Request::arrive, [](wire::FieldWriter& out) {
+    control::Call{"world", {0, 1}, "barrier 'a'", ""}.append_to(out.u64(7));
+    out.u8(0).i64(1'000'000'000).i64(1);  // long ago by the coordinator's clock
+  }));
+  const std::string answer = one.hear().value();
+  wire::FieldReader in(answer);
+  EXPECT_EQ(static_cast<control::Answer>(in.u8()), control::Answer::withdrawn);
+  EXPECT_EQ(in.u64(), 7U);
+  EXPECT_THROW(zero->arrive(meeting_of(2, "barrier 'b'", deadline_after(milliseconds(50))))->wait(), BarrierTimeout);
 }
 
 TEST(AMember, ThatWasStoppedBeyondItsDeadlineReadsWhatItWasToldMeanwhile) {

@@ -7,8 +7,6 @@
 #include <string>
 
 #include "processes/job.h"
-#include "tutti/mesh/control/sockets.h"
-#include "tutti/mesh/engines/gloo_exchange.h"
 #include "tutti/tutti.h"
 
 namespace tutti {
@@ -63,26 +61,6 @@ TEST_P(FirstCollective, EndsForAllWhenOneDiesInTheMiddleOfIt) {
       EXPECT_EQ(job.status(rank), 0) << "rank " << rank << " of " << world << ", victim " << victim;
     }
   }
-}
-
-TEST(ProcessCollectives, GoThroughIPv6WhereTheCoordinatorIsReachedByIt) {
-  if (!has_gloo()) GTEST_SKIP() << "this build has no gloo";
-  ::setenv("TUTTI_SHARED_MEMORY", "0", 1);
-  CoordinatorOptions coordinator;
-  coordinator.world = 3;
-  coordinator.listen = "[::1]:0";
-  try {
-    (void)control::listen_on(coordinator.listen, {});
-  } catch (const InvalidState& e) {
-    GTEST_SKIP() << "no IPv6 here: " << e.message();
-  }
-  Job job(coordinator, [&](int rank) {
-    simulate_gpus(1);
-    const Mesh mesh = create_distributed_mesh({{"x", -1}}, {"GPU:0"});
-    const Tensor mine = add(ones({1000}), static_cast<float>(rank));
-    require(item<float>(sum(all_reduce({mine}, mesh, "x", Reduction::sum)[0])) == 6'000, "the sum is wrong");
-  });
-  job.expect_success();
 }
 
 INSTANTIATE_TEST_SUITE_P(Processes, FirstCollective, testing::Bool(),

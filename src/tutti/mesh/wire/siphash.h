@@ -1,4 +1,5 @@
-// SipHash-2-4 (Aumasson and Bernstein): a keyed hash for short messages. One of 90 bytes takes 53 ns, and 1.1 us with HMAC-SHA-256.
+// SipHash-2-4 (Aumasson and Bernstein): a keyed hash for short messages. One of 90 bytes takes 53 ns, and 1.1 us with
+// HMAC-SHA-256.
 #pragma once
 
 #include <array>
