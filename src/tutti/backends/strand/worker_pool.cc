@@ -26,18 +26,19 @@ constexpr int pauses_between_looks = 24;
 // The pool this thread works for.
 thread_local const WorkerPool* own_pool = nullptr;
 
-// Whether it came true within the spell. Whoever is to make it true may stand behind this thread, on the same core.
-template <class Condition>
-bool spin_until(Condition&& is_true) {
-  constexpr int pauses_between_turns = 64;
+// Whether it came true within the spell. It yields only where whoever is to make it true may stand behind this thread: on a core
+// that another program uses too, a yield gives that one its whole turn, milliseconds.
+template <class Condition, class InTheWay>
+bool spin_until(Condition&& is_true, InTheWay&& is_in_the_way) {
+  constexpr int pauses_between_looks_at_the_clock = 64;
   const auto end = std::chrono::steady_clock::now() + spell_before_parking;
   for (;;) {
-    for (int i = 0; i < pauses_between_turns; ++i) {
+    for (int i = 0; i < pauses_between_looks_at_the_clock; ++i) {
       if (is_true()) return true;
       _mm_pause();
     }
     if (std::chrono::steady_clock::now() >= end) return false;
-    std::this_thread::yield();
+    if (is_in_the_way()) std::this_thread::yield();
   }
 }
 
@@ -146,6 +147,7 @@ WorkerPool::Team* WorkerPool::join_team() noexcept {
   Team* team = teams_;
   if (team == nullptr) return nullptr;
   team->helpers.fetch_add(1, std::memory_order_relaxed);
+  team->core_of_helper.store(::sched_getcpu(), std::memory_order_relaxed);
   const std::size_t left = team->seats.load(std::memory_order_relaxed) - 1;
   if (left == 0) teams_ = team->next_team;
   ready_count_.fetch_sub(1, std::memory_order_relaxed);
@@ -202,7 +204,7 @@ void WorkerPool::search(std::unique_lock<std::mutex>& held) noexcept {
   if (searching_.load(std::memory_order_relaxed) < std::max<std::size_t>(1, width() - 1)) {
     searching_.fetch_add(1, std::memory_order_seq_cst);
     held.unlock();
-    (void)spin_until([&] { return is_wanted() || is_in_the_way(); });
+    (void)spin_until([&] { return is_wanted() || is_in_the_way(); }, [] { return false; });
     held = hold();
     searching_.fetch_sub(1, std::memory_order_seq_cst);
     if (is_wanted()) return;
@@ -317,7 +319,7 @@ void WorkerPool::run(std::size_t chunks, Body body, void* context) {
   }
   // Computing, not waiting: helpers are inside their last chunk.
   const auto all_left = [&] { return team.helpers.load(std::memory_order_acquire) == 0; };
-  if (!spin_until(all_left)) {
+  if (!spin_until(all_left, [&] { return team.core_of_helper.load(std::memory_order_relaxed) == ::sched_getcpu(); })) {
     std::unique_lock held = hold();
     team_done_.wait(held, all_left);
   }
