@@ -176,6 +176,6 @@ TEST_F(JoinJob, ARank0ThatDoesNotComeIsNamedAtTheDeadline) {
   EXPECT_LT(std::chrono::steady_clock::now() - began, milliseconds(1'100));
 }
 
-TEST_F(JoinJob, AProcessThatIsAloneHasNoJob) { EXPECT_THROW(join_job({}, {}), tutti::InvalidArgument); }
+TEST_F(JoinJob, AProcessThatIsAloneHasNoJob) { EXPECT_THROW(join_job(Membership{}, {}), tutti::InvalidArgument); }
 
 }  // namespace

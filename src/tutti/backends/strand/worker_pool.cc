@@ -35,17 +35,17 @@ bool is_core_wanted() noexcept {
   return Clock::now() - begin > nobody_came;
 }
 
-// Whether it came true within the spell, while nobody else wants the core.
-template <class Condition>
-bool spin_until(Condition&& is_true) {
-  constexpr int pauses_between_turns = 64;
+// Whether it came true within the spell. Now and then it asks whether to go on.
+template <class Condition, class GoesOn>
+bool spin_until(Condition&& is_true, GoesOn&& goes_on) {
+  constexpr int pauses_between_questions = 64;
   const auto end = Clock::now() + spell_before_parking;
   for (;;) {
-    for (int i = 0; i < pauses_between_turns; ++i) {
+    for (int i = 0; i < pauses_between_questions; ++i) {
       if (is_true()) return true;
       _mm_pause();
     }
-    if (Clock::now() >= end || is_core_wanted()) return is_true();
+    if (Clock::now() >= end || !goes_on()) return is_true();
   }
 }
 
@@ -140,6 +140,7 @@ WorkerPool::Team* WorkerPool::join_team() noexcept {
   Team* team = teams_;
   if (team == nullptr) return nullptr;
   team->helpers.fetch_add(1, std::memory_order_relaxed);
+  team->core_of_helper.store(::sched_getcpu(), std::memory_order_relaxed);
   const std::size_t left = team->seats.load(std::memory_order_relaxed) - 1;
   if (left == 0) teams_ = team->next_team;
   ready_count_.fetch_sub(1, std::memory_order_relaxed);
@@ -196,7 +197,14 @@ void WorkerPool::search(std::unique_lock<std::mutex>& held) noexcept {
   if (searching_.load(std::memory_order_relaxed) < std::max<std::size_t>(1, width() - 1)) {
     searching_.fetch_add(1, std::memory_order_seq_cst);
     held.unlock();
-    (void)spin_until([&] { return is_wanted() || is_in_the_way(); });
+    // Who has been sent off its core for a while does not count as looking.
+    const auto keeps_its_core = [&] {
+      searching_.fetch_sub(1, std::memory_order_seq_cst);
+      const bool is_free = !is_core_wanted();
+      searching_.fetch_add(1, std::memory_order_seq_cst);
+      return is_free;
+    };
+    (void)spin_until([&] { return is_wanted() || is_in_the_way(); }, keeps_its_core);
     held = hold();
     searching_.fetch_sub(1, std::memory_order_seq_cst);
     if (is_wanted()) return;
@@ -310,9 +318,14 @@ void WorkerPool::run(std::size_t chunks, Body body, void* context) {
     const auto held = hold();
     close(team);
   }
-  // Computing, not waiting: helpers are inside their last chunk.
+  // Computing, not waiting: helpers are inside their last chunk. The core is left only to one of them: on one that another
+  // program uses too, a yield gives that one its whole turn, milliseconds.
   const auto all_left = [&] { return team.helpers.load(std::memory_order_acquire) == 0; };
-  if (!spin_until(all_left)) {
+  const auto lets_helper_run = [&] {
+    if (team.core_of_helper.load(std::memory_order_relaxed) == ::sched_getcpu()) std::this_thread::yield();
+    return true;
+  };
+  if (!spin_until(all_left, lets_helper_run)) {
     std::unique_lock held = hold();
     team_done_.wait(held, all_left);
   }

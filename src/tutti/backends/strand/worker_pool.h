@@ -35,6 +35,7 @@ class WorkerPool final : public StrandDriver, private Parallel {
     std::atomic<std::size_t> next{0};
     std::atomic<std::size_t> seats{0};    // written under the pool's mutex
     std::atomic<std::size_t> helpers{0};  // counted down under the pool's mutex: a helper's last touch of the team
+    std::atomic<int> core_of_helper{-1};  // of the last that joined
     std::mutex error_mutex;
     std::exception_ptr error;
     Team* next_team = nullptr;

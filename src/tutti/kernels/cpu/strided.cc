@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstdlib>
 #include <cstring>
 #include <string>
 
@@ -137,24 +136,15 @@ void Layout::gather(std::int64_t begin, std::int64_t n, void* to) const noexcept
   const Row row = copy_row(element_size_, stride);
   // A line that is filled with one element gives the processor no hint of where the next one's lies.
   const std::int64_t ahead = stride == 0 && rank_ > 1 ? axes_[rank_ - 2].stride * static_cast<std::int64_t>(element_size_) : 0;
-  // Elements a page or more apart are fetched by nobody else: many must be under way at once.
-  constexpr std::int64_t page_bytes = 4096;
-  const bool is_far = std::abs(stride) * static_cast<std::int64_t>(element_size_) >= page_bytes;
   with_width(element_size_, [&]<class U>(U) {
     U* const target = static_cast<U*>(to);
-    for_each_run(begin, n, [target, stride, row, ahead, is_far](const std::byte* from, std::int64_t at, std::int64_t length) {
+    for_each_run(begin, n, [target, stride, row, ahead](const std::byte* from, std::int64_t at, std::int64_t length) {
       if (ahead != 0) __builtin_prefetch(from + ahead);
       const U* source = reinterpret_cast<const U*>(from);
       U* out = target + at;
       if (row != nullptr && length >= few) {
         const void* input = source;
         row(&input, stride == 0 ? 1 : 0, out, static_cast<std::size_t>(length));
-      } else if (is_far) {
-        constexpr std::int64_t under_way = 24;
-        for (std::int64_t i = 0; i < length; ++i) {
-          __builtin_prefetch(source + std::min(i + under_way, length - 1) * stride);
-          out[i] = source[i * stride];
-        }
       } else {
         for (std::int64_t i = 0; i < length; ++i) out[i] = source[i * stride];
       }
