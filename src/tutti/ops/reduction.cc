@@ -116,7 +116,7 @@ Tensor reduce(const OpRow& row, const Tensor& x, const ReducedAxes& axes, bool k
 
 // The axes that are reduced along repeated elements, where that pays.
 std::uint32_t worth_counting(const Tensor& x, const ReducedAxes& axes, Site site) {
-  const std::uint32_t repeated = x.size(site) < detail::worth_two_ops ? 0 : detail::repeated_axes(x);
+  const std::uint32_t repeated = detail::is_worth_two_ops(x, site) ? detail::repeated_axes(x) : 0;
   return repeated == 0 ? 0 : repeated & axes.mask(x.rank(), site);
 }
 

@@ -4,12 +4,19 @@
 
 #include <cstdint>
 
+#include "tutti/hal/device.h"
+#include "tutti/hal/memory_space.h"
 #include "tutti/tensor/view.h"
 
 namespace tutti::detail {
 
-// From this number of elements on, an op over fewer of them and a second op for what is missing are quicker than one op.
-inline constexpr std::int64_t worth_two_ops = 256 * 1024;
+// Whether an op over fewer elements and a second one for what is missing are quicker than one op over all of them: a host counts
+// 256 Ki in the time of an op, a GPU some millions in that of a launch.
+inline bool is_worth_two_ops(const Tensor& x, Site site) {
+  constexpr std::int64_t on_the_host = 256 * 1024;
+  constexpr std::int64_t elsewhere = 4 * 1024 * 1024;
+  return x.size(site) >= (x.impl().buffer()->device().memory().is_host_visible() ? on_the_host : elsewhere);
+}
 
 // The axes with several elements that are one in memory, as a bit mask.
 inline std::uint32_t repeated_axes(const Tensor& x) noexcept {

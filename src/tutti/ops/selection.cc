@@ -166,7 +166,7 @@ RepeatResult call_repeat(const Tensor& counts, const RepeatAttributes& attribute
 }  // namespace
 
 Tensor count_nonzero(const Tensor& x, Site site) {
-  if (x.size(site) >= detail::worth_two_ops && detail::repeated_axes(x) != 0) return count_nonzero(x, all_axes, {}, site);
+  if (detail::is_worth_two_ops(x, site) && detail::repeated_axes(x) != 0) return count_nonzero(x, all_axes, {}, site);
   OpCall call(count_row, site);
   call.add(x);
   execute(call);

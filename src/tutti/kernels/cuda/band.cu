@@ -121,7 +121,10 @@ void launch_strided_band(const Axes& axes, bool is_turned, const Operand& x, con
 template <class U>
 void band_of_strided(Axes axes, const Operand& x, const KernelCall& call, Queue& queue) {
   const bool is_turned = bring_forward_turned(axes);
-  if (into_packs(axes, pack_width<U>, is_turned)) return launch_strided_band<U, pack_width<U>>(axes, is_turned, x, call, queue);
+  // Rows that follow each other may be one axis, and a pack lies in one row.
+  const bool has_whole_packs = call.out().axes[call.out().rank - 1U].size % pack_width<U> == 0;
+  if (has_whole_packs && into_packs(axes, pack_width<U>, is_turned))
+    return launch_strided_band<U, pack_width<U>>(axes, is_turned, x, call, queue);
   launch_strided_band<U, 1>(axes, is_turned, x, call, queue);
 }
 
