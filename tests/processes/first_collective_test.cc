@@ -24,7 +24,7 @@ class FirstCollective : public testing::TestWithParam<bool> {};
 TEST_P(FirstCollective, EndsForAllWhenOneDiesInTheMiddleOfIt) {
   ::setenv("TUTTI_SHARED_MEMORY", GetParam() ? "1" : "0", 1);
   const unsigned first = std::random_device()();
-  const int trials = is_sanitized() ? 4 : 16;
+  const int trials = is_sanitized() ? 2 : 16;
   for (int trial = 0; trial < trials; ++trial) {
     const unsigned seed = first + static_cast<unsigned>(trial);
     SCOPED_TRACE(testing::Message() << "seed " << seed);
