@@ -37,9 +37,8 @@ struct Task {
 template <class Function, class T>
 cudaError_t run(const Task& task) {
   const auto blocks = static_cast<unsigned>((task.count + threads - 1) / threads);
-  fold_kernel<Function, T><<<blocks, threads, 0, task.stream>>>(static_cast<const T*>(task.parts), task.members,
-                                                                static_cast<T*>(task.out), task.count,
-                                                                task.reduction == Reduction::mean);
+  fold_kernel<Function, T><<<blocks, threads, 0, task.stream>>>(
+      static_cast<const T*>(task.parts), task.members, static_cast<T*>(task.out), task.count, task.reduction == Reduction::mean);
   return cudaGetLastError();
 }
 
