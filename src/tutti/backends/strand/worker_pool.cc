@@ -197,14 +197,8 @@ void WorkerPool::search(std::unique_lock<std::mutex>& held) noexcept {
   if (searching_.load(std::memory_order_relaxed) < std::max<std::size_t>(1, width() - 1)) {
     searching_.fetch_add(1, std::memory_order_seq_cst);
     held.unlock();
-    // Who has been sent off its core for a while does not count as looking.
-    const auto keeps_its_core = [&] {
-      searching_.fetch_sub(1, std::memory_order_seq_cst);
-      const bool is_free = !is_core_wanted();
-      searching_.fetch_add(1, std::memory_order_seq_cst);
-      return is_free;
-    };
-    (void)spin_until([&] { return is_wanted() || is_in_the_way(); }, keeps_its_core);
+    // Who helps kernels is wanted again within microseconds, and is not there in time if it has to be woken.
+    (void)spin_until([&] { return is_wanted() || is_in_the_way(); }, [&] { return width() > 1 || !is_core_wanted(); });
     held = hold();
     searching_.fetch_sub(1, std::memory_order_seq_cst);
     if (is_wanted()) return;
