@@ -40,10 +40,27 @@ class Call {
   Call& operator=(const Call&) = delete;
 };
 
-template <class Function>
-Function* next(const char* name) noexcept {
-  return reinterpret_cast<Function*>(::dlsym(RTLD_NEXT, name));
-}
+// The C library's function behind one of ours. Two threads that come first may both look it up: a static of the function's own
+// would make the second wait, and a guarded static waits through syscall, which is one of ours.
+template <class Result, class... Arguments>
+class Next {
+ public:
+  explicit constexpr Next(const char* name, Result (*)(Arguments...) = nullptr) noexcept : name_(name) {}
+
+  Result operator()(Arguments... arguments) noexcept {
+    Function* function = function_.load(std::memory_order_relaxed);
+    if (function == nullptr) {
+      function = reinterpret_cast<Function*>(::dlsym(RTLD_NEXT, name_));
+      function_.store(function, std::memory_order_relaxed);
+    }
+    return function(arguments...);
+  }
+
+ private:
+  using Function = Result(Arguments...);
+  const char* name_;
+  std::atomic<Function*> function_{nullptr};
+};
 
 }  // namespace
 
@@ -58,79 +75,79 @@ Watch::~Watch() { is_watched = false; }
 extern "C" {
 
 int pthread_cond_wait(pthread_cond_t* condition, pthread_mutex_t* mutex) {
-  static auto* const real = next<decltype(pthread_cond_wait)>("pthread_cond_wait");
+  static constinit Next real("pthread_cond_wait", &pthread_cond_wait);
   const Call call;
   return real(condition, mutex);
 }
 
 int pthread_cond_timedwait(pthread_cond_t* condition, pthread_mutex_t* mutex, const timespec* until) {
-  static auto* const real = next<decltype(pthread_cond_timedwait)>("pthread_cond_timedwait");
+  static constinit Next real("pthread_cond_timedwait", &pthread_cond_timedwait);
   const Call call;
   return real(condition, mutex, until);
 }
 
 int pthread_cond_clockwait(pthread_cond_t* condition, pthread_mutex_t* mutex, clockid_t clock, const timespec* until) {
-  static auto* const real = next<decltype(pthread_cond_clockwait)>("pthread_cond_clockwait");
+  static constinit Next real("pthread_cond_clockwait", &pthread_cond_clockwait);
   const Call call;
   return real(condition, mutex, clock, until);
 }
 
 int pthread_join(pthread_t thread, void** result) {
-  static auto* const real = next<decltype(pthread_join)>("pthread_join");
+  static constinit Next real("pthread_join", &pthread_join);
   const Call call;
   return real(thread, result);
 }
 
 int sem_wait(sem_t* semaphore) {
-  static auto* const real = next<decltype(sem_wait)>("sem_wait");
+  static constinit Next real("sem_wait", &sem_wait);
   const Call call;
   return real(semaphore);
 }
 
 int nanosleep(const timespec* wanted, timespec* left) {
-  static auto* const real = next<decltype(nanosleep)>("nanosleep");
+  static constinit Next real("nanosleep", &nanosleep);
   const Call call;
   return real(wanted, left);
 }
 
 int clock_nanosleep(clockid_t clock, int flags, const timespec* wanted, timespec* left) {
-  static auto* const real = next<decltype(clock_nanosleep)>("clock_nanosleep");
+  static constinit Next real("clock_nanosleep", &clock_nanosleep);
   const Call call;
   return real(clock, flags, wanted, left);
 }
 
 int usleep(useconds_t wanted) {
-  static auto* const real = next<decltype(usleep)>("usleep");
+  static constinit Next real("usleep", &usleep);
   const Call call;
   return real(wanted);
 }
 
 unsigned sleep(unsigned wanted) {
-  static auto* const real = next<decltype(sleep)>("sleep");
+  static constinit Next real("sleep", &sleep);
   const Call call;
   return real(wanted);
 }
 
 int poll(pollfd* files, nfds_t count, int timeout) {
-  static auto* const real = next<decltype(poll)>("poll");
+  static constinit Next real("poll", &poll);
   const Call call;
   return real(files, count, timeout);
 }
 
 int epoll_wait(int epoll, epoll_event* events, int count, int timeout) {
-  static auto* const real = next<decltype(epoll_wait)>("epoll_wait");
+  static constinit Next real("epoll_wait", &epoll_wait);
   const Call call;
   return real(epoll, events, count, timeout);
 }
 
 pid_t waitpid(pid_t child, int* status, int options) {
-  static auto* const real = next<decltype(waitpid)>("waitpid");
+  static constinit Next real("waitpid", &waitpid);
   const Call call;
   return real(child, status, options);
 }
 
 int select(int count, fd_set* in, fd_set* out, fd_set* except, timeval* timeout) {
-  static auto* const real = next<decltype(select)>("select");
+  static constinit Next real("select", &select);
   const Call call;
   return real(count, in, out, except, timeout);
 }
@@ -138,7 +155,7 @@ int select(int count, fd_set* in, fd_set* out, fd_set* except, timeval* timeout)
 // std::atomic's wait comes this way; a mutex that is contended does not, and short mutexes are exempt. Six arguments are read
 // whether or not so many were given, as the C library does.
 __attribute__((no_sanitize("address"))) long syscall(long number, ...) noexcept {
-  static auto* const real = next<long(long, long, long, long, long, long, long)>("syscall");
+  static constinit Next<long, long, long, long, long, long, long, long> real("syscall");
   std::va_list arguments;
   va_start(arguments, number);
   long a[6];
