@@ -17,6 +17,7 @@
 #include "tutti/base/duration.h"
 #include "tutti/base/environment.h"
 #include "tutti/base/error.h"
+#include "tutti/base/rank_files.h"
 #include "tutti/base/text.h"
 #include "tutti/base/version.h"
 
@@ -173,6 +174,8 @@ int main(int argc, char** argv) {
                     "tutti --help");
     }
     app.parse(static_cast<int>(words.size()) + 1, argv);
+    // What the environment asks for is asked of the programs that these start or wait for.
+    if (run->parsed() || launch->parsed() || barrier->parsed() || coordinator->parsed()) tutti::leave_files_to_others();
     if (ops->parsed() && !tutti::tools::print_ops(function, as_json)) {
       return refuse("no function or op is named '" + tutti::printable(function) + "'",
                     tutti::tools::nearest(function, tutti::tools::function_names()), "tutti ops");

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """`tutti barrier` in scripts, under every launcher. usage: barrier_test.py COMMAND MESH_MATMUL"""
 
+import json
 import os
 import signal
 import socket
@@ -14,6 +15,7 @@ from rank_scripts import PATIENCE, InFolder, wait_until
 COMMAND = os.path.abspath(sys.argv.pop(1))
 PROGRAM = os.path.abspath(sys.argv.pop(1))
 SECRET = "0123456789abcdef"
+FILES = {"TUTTI_TRACE": "trace.json", "TUTTI_SYNC_REPORT": "json:sync.json"}
 
 
 def free_ports():
@@ -39,6 +41,23 @@ class Barrier(InFolder):
     def results(self, processes):
         done = [process.communicate(timeout=PATIENCE) for process in processes]
         return [(process.returncode, *texts) for process, texts in zip(processes, done)]
+
+
+    def assert_files_of_two_ranks(self, name):
+        lanes = set()
+        for rank in range(2):
+            trace = json.loads((self.folder / f"trace.rank{rank}.json").read_text())["traceEvents"]
+            named = {entry["args"]["name"]: entry["pid"] for entry in trace if entry["name"] == "process_name"}
+            self.assertEqual(set(named), {f"rank {rank} host", f"rank {rank} devices"}, name)
+            lanes |= set(named.values())
+            self.assertTrue(any(entry["name"].startswith("roll call") for entry in trace), name)
+            report = json.loads((self.folder / f"sync.rank{rank}.json").read_text())
+            self.assertIn("joining the job", {site["reason"] for site in report["sites"]}, name)
+        self.assertEqual(len(lanes), 4, f"{name}: lanes of one rank are not another's")
+        written = list(self.folder.glob("*.json"))
+        self.assertEqual(len(written), 4, (name, written))
+        for path in written:
+            path.unlink()
 
 
 class UnderLaunch(Barrier):
@@ -97,6 +116,11 @@ class UnderLaunch(Barrier):
         script = f'i=0; while test $i -lt {turns}; do "$TUTTI" barrier --timeout 60s || exit 9; i=$((i + 1)); done'
         self.assertEqual(self.launch(4, script), (0, "", ""))
 
+    def test_each_rank_writes_a_trace_and_a_report_of_its_own(self):
+        status, _, errors = self.call(COMMAND, "launch", "-n", "2", "--", PROGRAM, **FILES)
+        self.assertEqual(status, 0, errors)
+        self.assert_files_of_two_ranks("tutti launch")
+
 
 class UnderOthers(Barrier):
     def launchers(self, world):
@@ -124,6 +148,12 @@ class UnderOthers(Barrier):
             self.assertEqual([status for status, _, _ in results], [0, 0], (name, results))
             self.assertEqual(results[0][1].count("as expected"), 3, name)
             self.assertIn("/task:1/device:CPU:0", results[0][1], f"{name}: two processes, not one twice")
+
+    def test_each_rank_writes_a_trace_and_a_report_of_its_own(self):
+        for name, environments in self.launchers(2):
+            results = self.results([self.start(PROGRAM, **environment, **FILES) for environment in environments])
+            self.assertEqual([status for status, _, _ in results], [0, 0], (name, results))
+            self.assert_files_of_two_ranks(name)
 
     def test_torchruns_port_may_be_taken_on_one_host(self):
         with socket.socket() as other:

@@ -58,7 +58,7 @@ enum class SyncReportForm : std::uint8_t { text, json, html };
 // Writes the report when the process exits. TUTTI_SYNC_REPORT=html:page.html makes this call before main() begins, and
 // TUTTI_SYNC=report makes it for text. Without a path text goes to stderr, the others to tutti-sync.json and tutti-sync.html in
 // the current folder. html records the journal from now on. A second call for a form changes the path. A forked child writes
-// nothing.
+// nothing. Processes of a job write a file each: page.rank0.html, page.rank1.html.
 void sync_report_at_exit(SyncReportForm form, const std::string& path = "");
 
 }  // namespace tutti

@@ -16,6 +16,7 @@
 
 #include "tutti/base/environment.h"
 #include "tutti/base/log.h"
+#include "tutti/base/rank_files.h"
 #include "tutti/base/text.h"
 #include "tutti/diag/sync_report.h"
 
@@ -64,7 +65,7 @@ void write_file(const std::string& path, std::string_view content) {
 
 void write_at_exit() noexcept {
   const std::lock_guard lock(request().mutex);
-  if (::getpid() != request().process) return;
+  if (::getpid() != request().process || files_are_left_to_others()) return;
   set_log_sink({});  // what the user's sink refers to may be gone by now
   try {
     const SyncReport report = sync_report();
@@ -76,8 +77,9 @@ void write_at_exit() noexcept {
         if (path->empty()) {
           std::fwrite(content.data(), 1, content.size(), stderr);
         } else {
-          write_file(*path, content);
-          log(LogLevel::info, text("tutti: the sync report is in ", printable(*path)));
+          const std::string own = path_of_this_process(*path);
+          write_file(own, content);
+          log(LogLevel::info, text("tutti: the sync report is in ", printable(own)));
         }
       } catch (const std::exception& error) {
         log(LogLevel::error, error.what());

@@ -7,21 +7,20 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <system_error>
 #include <utility>
 #include <vector>
 
 #include "tutti/base/error.h"
+#include "tutti/base/rank_files.h"
 #include "tutti/base/text.h"
 #include "tutti/journal/json_text.h"
 
 namespace tutti::journal {
 
 namespace {
-
-constexpr int host_process = 1;
-constexpr int device_process = 2;
 
 using Drain = std::function<void(std::string_view)>;
 
@@ -120,19 +119,19 @@ class TraceWriter {
   }
 
   void lanes() {
-    call("process_name", host_process, 0, "host");
-    call("process_name", device_process, 0, "devices");
+    call("process_name", host_, 0, rank_name_ + "host");
+    call("process_name", devices_, 0, rank_name_ + "devices");
     for (const ThreadEvents& thread : recording_.threads) {
-      call("thread_name", host_process, thread.thread, name_of(thread));
+      call("thread_name", host_, thread.thread, name_of(thread));
       if (thread.dropped == 0) continue;
-      open("M", host_process, thread.thread);
+      open("M", host_, thread.thread);
       out_ += text(",\"name\":\"dropped_events\",\"args\":{\"count\":", thread.dropped, "}}");
     }
-    for (const auto& [id, name] : stream_names_) call("thread_name", device_process, id, name);
+    for (const auto& [id, name] : stream_names_) call("thread_name", devices_, id, name);
   }
 
   // One entry of the list, up to where its own fields follow.
-  void open(std::string_view phase, int process, std::uint64_t lane) {
+  void open(std::string_view phase, std::uint64_t process, std::uint64_t lane) {
     constexpr std::size_t piece = std::size_t{1} << 20U;
     if (out_.size() > piece) {
       drain_(out_);
@@ -148,7 +147,7 @@ class TraceWriter {
     append_json_string(out_, value);
   }
 
-  void call(std::string_view what, int process, std::uint64_t lane, std::string_view name) {
+  void call(std::string_view what, std::uint64_t process, std::uint64_t lane, std::string_view name) {
     open("M", process, lane);
     field("name", what);
     out_ += ",\"args\":{\"name\":";
@@ -158,7 +157,7 @@ class TraceWriter {
 
   void body(const ThreadEvents& thread, const Event& event) {
     const bool is_host = event.stream == StreamId::none;
-    open(is_span(event) ? "X" : "i", is_host ? host_process : device_process, is_host ? thread.thread : index_of(event.stream));
+    open(is_span(event) ? "X" : "i", is_host ? host_ : devices_, is_host ? thread.thread : index_of(event.stream));
     field("name", title_of(event));
     field("cat", word_for(event.kind));
     out_ += text(",\"ts\":", microseconds(event.begin));
@@ -201,16 +200,22 @@ class TraceWriter {
         std::lower_bound(runs_.begin(), runs_.end(), point, [](const RunStart& a, const auto& b) { return a.point() < b; });
     if (run == runs_.end() || run->point() != point) return;  // not run yet, or its event was dropped
     const auto id = static_cast<std::uint64_t>(run - runs_.begin());
-    const auto end = [&](std::string_view phase, int process, std::uint64_t lane, Nanoseconds time, std::string_view more) {
+    const auto end = [&](std::string_view phase, std::uint64_t process, std::uint64_t lane, Nanoseconds time,
+                         std::string_view more) {
       open(phase, process, lane);
-      out_ += text(",\"name\":\"work\",\"cat\":\"flow\",\"id\":", id, ",\"ts\":", microseconds(time), more, "}");
+      out_ += text(",\"name\":\"work\",\"cat\":\"", rank_name_, "flow\",\"id\":", id, ",\"ts\":", microseconds(time), more, "}");
     };
-    end("s", host_process, thread.thread, enqueue.begin, "");
-    end("f", device_process, point.first, run->begin, ",\"bp\":\"e\"");
+    end("s", host_, thread.thread, enqueue.begin, "");
+    end("f", devices_, point.first, run->begin, ",\"bp\":\"e\"");
   }
 
   const Recording& recording_;
   Drain drain_;
+  // The processes of a trace are the host and the devices. Those of another rank are others: its trace can be shown beside.
+  const std::optional<std::uint32_t> rank_ = rank_of_files();
+  const std::string rank_name_ = rank_ ? text("rank ", *rank_, " ") : "";
+  const std::uint64_t host_ = 2 * std::uint64_t{rank_.value_or(0)} + 1;
+  const std::uint64_t devices_ = host_ + 1;
   std::map<std::uint32_t, std::string> stream_names_;
   std::vector<RunStart> runs_;
   std::string out_;

@@ -10,6 +10,7 @@
 
 #include "tutti/base/environment.h"
 #include "tutti/base/log.h"
+#include "tutti/base/rank_files.h"
 #include "tutti/base/text.h"
 #include "tutti/journal/chrome_trace.h"
 #include "tutti/journal/journal.h"
@@ -35,7 +36,8 @@ void write_at_exit() noexcept {
   try {
     stop();
     const std::lock_guard lock(request().mutex);
-    if (::getpid() == request().process) write_chrome_trace(request().path, request().site);
+    if (::getpid() != request().process || files_are_left_to_others()) return;
+    write_chrome_trace(path_of_this_process(request().path), request().site);
   } catch (const std::exception& error) {
     set_log_sink({});  // what the user's sink refers to may be gone by now
     log(LogLevel::error, error.what());

@@ -6,6 +6,7 @@
 #include <new>
 #include <utility>
 
+#include "tutti/base/rank_files.h"
 #include "tutti/base/text.h"
 #include "tutti/exec/last_call.h"
 #include "tutti/hal/door.h"
@@ -115,7 +116,9 @@ class Job {
   }
 
   const Membership& known(Site site) {
-    if (!membership_) membership_ = membership_from_environment(site);
+    if (membership_) return *membership_;
+    membership_ = membership_from_environment(site);
+    if (membership_->world > 1) set_rank_of_files(static_cast<std::uint32_t>(membership_->rank));
     return *membership_;
   }
 
