@@ -136,7 +136,7 @@ std::unique_lock<std::mutex> WorkerPool::hold() noexcept {
 }
 
 WorkerPool::Team* WorkerPool::join_team() noexcept {
-  while (teams_ != nullptr && !teams_->has_chunks()) close(*teams_);
+  while (teams_ != nullptr && teams_->chunks.is_empty()) close(*teams_);
   Team* team = teams_;
   if (team == nullptr) return nullptr;
   team->helpers.fetch_add(1, std::memory_order_relaxed);
@@ -274,29 +274,25 @@ std::size_t WorkerPool::limit_width(std::size_t width) noexcept {
 }
 
 void WorkerPool::Team::work() noexcept {
-  for (;;) {
-    const std::size_t chunk = next.fetch_add(1, std::memory_order_relaxed);
-    if (chunk >= chunks) return;
+  const std::size_t share = chunks.claim(::sched_getcpu());
+  while (const std::optional<std::size_t> chunk = chunks.take(share)) {
     try {
-      body(context, chunk);
+      body(context, *chunk);
     } catch (...) {
       const std::lock_guard lock(error_mutex);
       if (!error) error = std::current_exception();
-      next.store(chunks, std::memory_order_relaxed);
+      chunks.clear();
     }
   }
 }
 
 void WorkerPool::run(std::size_t chunks, Body body, void* context) {
   const std::size_t members = std::min(chunks, width());
-  if (members <= 1 || stopping_.load(std::memory_order_relaxed)) {
+  if (members <= 1 || chunks > Shares::most_chunks || stopping_.load(std::memory_order_relaxed)) {
     for (std::size_t i = 0; i < chunks; ++i) body(context, i);
     return;
   }
-  Team team;
-  team.body = body;
-  team.context = context;
-  team.chunks = chunks;
+  Team team{.body = body, .context = context, .chunks = Shares(chunks, members)};
   note_caller();
   const std::size_t seats = members - 1;
   team.seats.store(seats, std::memory_order_relaxed);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tutti/backends/strand/driver.h"
+#include "tutti/backends/strand/shares.h"
 
 namespace tutti {
 
@@ -31,16 +32,14 @@ class WorkerPool final : public StrandDriver, private Parallel {
   struct Team {
     Body body;
     void* context;
-    std::size_t chunks;
-    std::atomic<std::size_t> next{0};
+    Shares chunks;
     std::atomic<std::size_t> seats{0};    // written under the pool's mutex
     std::atomic<std::size_t> helpers{0};  // counted down under the pool's mutex: a helper's last touch of the team
     std::atomic<int> core_of_helper{-1};  // of the last that joined
-    std::mutex error_mutex;
-    std::exception_ptr error;
+    std::mutex error_mutex{};
+    std::exception_ptr error{};
     Team* next_team = nullptr;
     void work() noexcept;
-    [[nodiscard]] bool has_chunks() const noexcept { return next.load(std::memory_order_relaxed) < chunks; }
   };
   // Highest priority first, and among equals whoever came first.
   struct ReadyList {
