@@ -100,16 +100,19 @@ TEST_F(HostsBarrier, KnowsAHostThatIsSilentForTooLongBeforeTheDeadlineAndTheHost
 TEST_F(HostsBarrier, CompletesWhenALinkThatWasCutInTheMiddleOfItIsBackInTime) {
   const Witness<Board> board;
   Job job = start(not_soon, [&](int rank, const Mesh& mesh) {
-    if (rank == 2) await_at_least(board->stage, 1);  // cut off before it comes
     board->count.fetch_add(1);
+    if (rank == 2) {
+      await_at_least(board->stage, 1);  // cut off before it comes, and after it has heard that all are here
+      board->count.fetch_add(1);
+    }
     barrier(mesh, {.name = "save", .timeout = 20s});
     require(board->stage.load() == 2, "someone was let go while one was cut off");
     barrier(mesh, {.name = "next", .timeout = 20s});
   });
-  await_at_least(board->count, world - 1);
+  await_at_least(board->count, world);
   network().cut(2);
   board->stage = 1;
-  await_at_least(board->count, world);
+  await_at_least(board->count, world + 1);
   let_pass(400ms);
   board->stage = 2;
   network().heal(2);
