@@ -79,4 +79,14 @@ MemoryOrder order_of_output(const OpCall& call, const Shape& shape) noexcept {
   return order;
 }
 
+std::optional<MemoryOrder> turned_order(const TensorImpl& tensor) noexcept {
+  const Shape& shape = tensor.shape();
+  const std::size_t rank = shape.size();
+  if (rank < 2 || tensor.strides()[rank - 1] == 1 || shape[rank - 1] == 1) [[likely]]
+    return std::nullopt;
+  MemoryOrder order;
+  if (!find_order(tensor, shape, order)) return std::nullopt;
+  return order;
+}
+
 }  // namespace tutti

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 
 #include "tutti/exec/op_call.h"
 
@@ -27,5 +28,8 @@ struct MemoryOrder {
 // Row order, unless an input of the output's shape lies without gaps in another and none lies in row order, or all tensors
 // among the inputs repeat themselves along an axis.
 MemoryOrder order_of_output(const OpCall& call, const Shape& shape) noexcept;
+
+// The order in which a tensor lies if that is without gaps and another axis than the last one is innermost; nothing otherwise.
+std::optional<MemoryOrder> turned_order(const TensorImpl& tensor) noexcept;
 
 }  // namespace tutti

@@ -9,6 +9,7 @@
 #include "tutti/exec/indexing_attributes.h"
 #include "tutti/ops/index_plan.h"
 #include "tutti/ops/repeats.h"
+#include "tutti/ops/turned.h"
 
 namespace tutti {
 
@@ -93,6 +94,8 @@ Tensor call_along(const Tensor& x, const Tensor& indices, std::size_t axis, Site
 Tensor take(const Tensor& x, const Tensor& indices, std::int64_t axis, Site site) {
   const std::size_t along = checked_axis(axis, x.rank(site), site);
   const Tensor checked = detail::as_indices(indices, site);
+  if (const auto turned = checked.rank() == 1 ? detail::turned(x, site) : std::nullopt)
+    return turned->back(call_take(turned->rows, checked, static_cast<std::size_t>(turned->places[along]), site), site);
   const std::uint32_t repeated = detail::repeated_axes(x) & ~(1U << along);
   if (repeated == 0) [[likely]]
     return call_take(x, checked, along, site);

@@ -2,6 +2,7 @@
 
 #include "tutti/exec/transfer.h"
 #include "tutti/ops/index_plan.h"
+#include "tutti/ops/repeats.h"
 #include "tutti/place/placement.h"
 
 namespace tutti {
@@ -18,6 +19,12 @@ Tensor index(const Tensor& x, std::span<const Index> items, Site site) {
 }
 
 Tensor contiguous(const Tensor& x, Site site) {
+  // Elements that are written many times and do not lie side by side are put there first.
+  const std::uint32_t repeated = x.rank(site) == 0 ? 0 : detail::repeated_axes(x);
+  if (repeated != 0 && detail::is_worth_two_ops(x, site)) [[unlikely]] {
+    const Tensor once = detail::once_along(x, repeated, site);
+    if (!once.is_contiguous()) return contiguous(broadcast_to(contiguous(once, site), x.shape(), site), site);
+  }
   return copy_to_device(x, runtime(site).of(x.impl(site).buffer()->device()), "_Copy", -1, site);
 }
 

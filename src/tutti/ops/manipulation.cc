@@ -8,6 +8,7 @@
 #include "tutti/exec/executor.h"
 #include "tutti/exec/manipulation_attributes.h"
 #include "tutti/ops/elementwise.h"
+#include "tutti/ops/turned.h"
 
 namespace tutti {
 
@@ -142,6 +143,11 @@ Tensor roll(const Tensor& x, const Dims& shifts, const Dims& axes, Site site) {
     throw InvalidArgument(
         text("roll got ", shifts.size(), " shifts ", to_string(shifts), " for ", axes.size(), " axes ", to_string(axes)), site);
   }
+  if (const auto turned = detail::turned(x, site)) {
+    Dims places;
+    for (const std::int64_t axis : axes) places.push_back(turned->places[checked_axis(axis, x.rank(), site)]);
+    return turned->back(roll(turned->rows, shifts, places, site), site);
+  }
   Tensor out = x;
   for (std::size_t i = 0; i < axes.size(); ++i) {
     const std::size_t axis = checked_axis(axes[i], x.rank(site), site);
@@ -162,6 +168,8 @@ Tensor repeat(const Tensor& x, std::int64_t times, std::optional<std::int64_t> a
   Shape shape = x.shape();
   if (__builtin_mul_overflow(shape[at], times, &shape[at])) shape[at] = -1;
   check_grown("repeat", shape, site);
+  if (const auto turned = detail::turned(x, site))
+    return turned->back(repeat(turned->rows, times, turned->places[at], site), site);
   const bool has_room = x.rank() < most_axes;
   const Around sizes = around(x.shape(), at);
   const Tensor loose = has_room ? expand_dims(x, static_cast<std::int64_t>(at) + 1, site)
@@ -186,6 +194,11 @@ Tensor tile(const Tensor& x, const Dims& repetitions, Site site) {
     if (times[i] != 1 && from[i] != 1) ++loose_rank;
   }
   check_grown("tile", shape, site);
+  if (const auto turned = rank == x.rank() ? detail::turned(x, site) : std::nullopt) {
+    Dims turned_times;
+    for (const std::int64_t axis : turned->axes) turned_times.push_back(times[static_cast<std::size_t>(axis)]);
+    return turned->back(tile(turned->rows, turned_times, site), site);
+  }
   Tensor out = *try_reshape(x, from);
   if (loose_rank <= most_axes) {
     // A new axis in front of each one that is repeated; an axis of size 1 grows by itself.
@@ -213,9 +226,11 @@ Tensor pad(const Tensor& x, const std::vector<PadWidth>& widths, TensorArg value
   }
   if (!value.is_number() && value.tensor().rank(site) != 0)
     throw ShapeError(text("pad: the value must be one element, not of shape ", to_string(value.tensor().shape())), site);
+  const std::optional<detail::Turned> turned = detail::turned(x, site);
   PadAttributes attributes;
   for (std::size_t i = 0; i < x.rank(site); ++i) {
-    const PadWidth& width = widths[widths.size() == 1 ? 0 : i];
+    const std::size_t axis = turned ? static_cast<std::size_t>(turned->axes[i]) : i;
+    const PadWidth& width = widths[widths.size() == 1 ? 0 : axis];
     if (width.before < 0 || width.after < 0)
       throw ShapeError(text("pad: the widths (", width.before, ", ", width.after, ") must not be negative"), site);
     attributes.before[i] = width.before;
@@ -223,11 +238,11 @@ Tensor pad(const Tensor& x, const std::vector<PadWidth>& widths, TensorArg value
   }
   Tensor held;
   OpCall call(pad_row, site);
-  call.add(x);
+  call.add(turned ? turned->rows : x);
   call.add(detail::input_of(value, x.dtype(), held, site));
   call.attributes = Attributes(attributes);
   execute(call);
-  return std::move(call.outputs[0]);
+  return turned ? turned->back(call.outputs[0], site) : std::move(call.outputs[0]);
 }
 
 }  // namespace tutti

@@ -9,6 +9,7 @@
 #include "tutti/ops/axis_last.h"
 #include "tutti/ops/indexing.h"
 #include "tutti/ops/reduction.h"
+#include "tutti/ops/repeats.h"
 
 namespace tutti {
 
@@ -90,8 +91,7 @@ bool pays_by_column(const Tensor& x, std::size_t axis) {
   return x.is_contiguous() && after >= 64 && length <= 4096 && (columns >= 2048 || x.size() <= 64 * 1024);
 }
 
-Tensor run_softmax(const OpRow& row, const Tensor& x, std::int64_t given_axis, Site site) {
-  const std::size_t axis = checked_axis(given_axis, x.rank(site), site);
+Tensor softmax_of_lines(const OpRow& row, const Tensor& x, std::size_t axis, Site site) {
   const bool by_column = axis + 1 < x.rank() && pays_by_column(x, axis);
   const Tensor lines = by_column ? x : detail::axis_last(x, axis, site);
   OpCall call(row, site);
@@ -99,6 +99,11 @@ Tensor run_softmax(const OpRow& row, const Tensor& x, std::int64_t given_axis, S
   call.attributes = Attributes(SoftmaxAttributes{by_column ? static_cast<std::int32_t>(x.rank() - 1 - axis) : 0});
   execute(call);
   return by_column ? std::move(call.outputs[0]) : detail::axis_back(call.outputs[0], axis, site);
+}
+
+Tensor run_softmax(const OpRow& row, const Tensor& x, std::int64_t given_axis, Site site) {
+  const std::size_t axis = checked_axis(given_axis, x.rank(site), site);
+  return detail::once_per_line(x, axis, site, [&](const Tensor& once) { return softmax_of_lines(row, once, axis, site); });
 }
 
 Tensor with_labels(const OpRow& row, const Tensor& x, const Tensor& labels, const CrossEntropyAttributes& attributes, Site site) {
@@ -120,6 +125,10 @@ Tensor layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, con
     throw ShapeError(
         text("layer_norm: x of shape ", to_string(x.shape()), " cannot be normalised over its last ", options.axes, " axes"),
         site);
+  // Lines that are one in memory are worked on once.
+  const std::uint32_t repeated = detail::repeated_axes(x) & ((1U << (x.rank() - static_cast<std::size_t>(options.axes))) - 1U);
+  if (repeated != 0) [[unlikely]]
+    return broadcast_to(layer_norm(detail::once_along(x, repeated, site), weight, bias, options, site), x.shape(), site);
   OpCall call(layer_norm_row, site);
   call.add(x);
   if (weight.is_defined()) call.add(weight);

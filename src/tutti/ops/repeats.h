@@ -43,4 +43,16 @@ inline std::int64_t times_along(const Tensor& x, std::uint32_t axes) noexcept {
   return out;
 }
 
+// f(x), where f treats each line along the axis by itself: lines that are one in memory are worked on once.
+template <class F>
+Tensor once_per_line(const Tensor& x, std::size_t axis, Site site, const F& f) {
+  const std::uint32_t repeated = repeated_axes(x) & ~(1U << axis);
+  if (repeated == 0) [[likely]]
+    return f(x);
+  const Tensor once = f(once_along(x, repeated, site));
+  Shape shape = x.shape();
+  shape[axis] = once.shape()[axis];
+  return broadcast_to(once, shape, site);
+}
+
 }  // namespace tutti::detail

@@ -6,6 +6,7 @@
 #include "tutti/exec/scan_attributes.h"
 #include "tutti/ops/axis_last.h"
 #include "tutti/ops/elementwise.h"
+#include "tutti/ops/repeats.h"
 
 namespace tutti {
 
@@ -25,12 +26,14 @@ const OpRow& product_row = register_op({.name = "Cumprod", .infer = infer_scan, 
 
 Tensor scan(const OpRow& row, const Tensor& x, std::int64_t given_axis, bool include_initial, Site site) {
   const std::size_t axis = checked_axis(given_axis, x.rank(site), site);
-  const Tensor lines = detail::axis_last(x, axis, site);
-  OpCall call(row, site);
-  call.add(lines);
-  call.attributes = Attributes(ScanAttributes{include_initial});
-  execute(call);
-  return detail::axis_back(call.outputs[0], axis, site);
+  return detail::once_per_line(x, axis, site, [&](const Tensor& once) {
+    const Tensor lines = detail::axis_last(once, axis, site);
+    OpCall call(row, site);
+    call.add(lines);
+    call.attributes = Attributes(ScanAttributes{include_initial});
+    execute(call);
+    return detail::axis_back(call.outputs[0], axis, site);
+  });
 }
 
 }  // namespace

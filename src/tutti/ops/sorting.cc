@@ -8,6 +8,7 @@
 #include "tutti/exec/sorting_attributes.h"
 #include "tutti/ops/axis_last.h"
 #include "tutti/ops/elementwise.h"
+#include "tutti/ops/repeats.h"
 #include "tutti/ops/sorted_pair.h"
 #include "tutti/tensor/view.h"
 
@@ -57,8 +58,10 @@ Tensor sorted_along(const Tensor& x, const SortOptions& options, bool wants_valu
   const std::size_t axis = checked_axis(options.axis, x.rank(site), site);
   const SortAttributes attributes{
       .keep = x.shape()[axis], .is_descending = options.descending, .wants_values = wants_values, .wants_indices = !wants_values};
-  const Tensor lines = detail::axis_last(x, axis, site);
-  return detail::axis_back(sort_call(sort_row, lines, attributes, site).outputs[0], axis, site);
+  return detail::once_per_line(x, axis, site, [&](const Tensor& once) {
+    const Tensor lines = detail::axis_last(once, axis, site);
+    return detail::axis_back(sort_call(sort_row, lines, attributes, site).outputs[0], axis, site);
+  });
 }
 
 }  // namespace

@@ -1,0 +1,110 @@
+// Functions that put elements elsewhere work on a turned operand as it lies: the same values, and a result that is turned alike.
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <numeric>
+#include <random>
+
+#include "tutti/tutti.h"
+
+namespace tutti {
+namespace {
+
+class TurnedOnEachDevice : public testing::TestWithParam<const char*> {
+ protected:
+  void SetUp() override {
+    simulate_gpus(1);
+    scope_.emplace(GetParam());
+  }
+  std::optional<DeviceScope> scope_;
+};
+INSTANTIATE_TEST_SUITE_P(Each, TurnedOnEachDevice, testing::Values("CPU:0", "GPU:0"),
+                         [](const auto& name) { return std::string(name.param).substr(0, 3); });
+
+Tensor counted(const Shape& shape) { return reshape(cast(arange(0, *element_count(shape)), DType::f32), shape); }
+
+// Whether axes that are further out in x are further out in y, too.
+bool lies_alike(const Tensor& x, const Tensor& y) {
+  for (std::size_t i = 0; i < x.rank(); ++i) {
+    for (std::size_t k = 0; k < x.rank(); ++k) {
+      if (x.strides()[i] < x.strides()[k] && y.strides()[i] >= y.strides()[k]) return false;
+    }
+  }
+  return true;
+}
+
+struct Named {
+  const char* name;
+  std::function<Tensor(const Tensor&)> call;
+};
+
+std::vector<Named> functions(std::size_t rank, std::mt19937_64& random) {
+  const auto below = [&](std::int64_t end) { return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(end)); };
+  const std::int64_t axis = below(static_cast<std::int64_t>(rank));
+  std::vector<PadWidth> widths;
+  Dims shifts;
+  Dims axes;
+  Dims times;
+  for (std::size_t i = 0; i < rank; ++i) {
+    widths.push_back({below(3), below(3)});
+    shifts.push_back(below(9) - 4);
+    axes.push_back(below(2) == 0 ? static_cast<std::int64_t>(i) : static_cast<std::int64_t>(i) - static_cast<std::int64_t>(rank));
+    times.push_back(1 + below(3));
+  }
+  const Dims few_times(std::span<const std::int64_t>(times.begin(), times.begin() + 1));
+  const Tensor rows = constant({std::int64_t{1}, std::int64_t{0}, std::int64_t{1}});
+  return {{"pad", [=](const Tensor& x) { return pad(x, widths, 7); }},
+          {"pad all alike",
+           [=](const Tensor& x) {
+             return pad(x, {{1, 2}}, 7);
+           }},
+          {"roll", [=](const Tensor& x) { return roll(x, shifts, axes); }},
+          {"roll one", [=](const Tensor& x) { return roll(x, {1}, {axis}); }},
+          {"tile", [=](const Tensor& x) { return tile(x, times); }},
+          {"tile the last", [=](const Tensor& x) { return tile(x, few_times); }},
+          {"repeat", [=](const Tensor& x) { return repeat(x, 2, axis); }},
+          {"take", [=](const Tensor& x) { return take(x, rows, axis); }}};
+}
+
+TEST_P(TurnedOnEachDevice, ResultsAreTheSameAndLieAlike) {
+  const std::uint64_t seed = std::random_device{}();
+  SCOPED_TRACE(seed);
+  std::mt19937_64 random(seed);
+  for (int round = 0; round < 20; ++round) {
+    const std::size_t rank = 2 + random() % 3;
+    Shape shape;
+    for (std::size_t i = 0; i < rank; ++i) shape.push_back(2 + static_cast<std::int64_t>(random() % 4));
+    std::vector<std::int64_t> order(rank);
+    std::iota(order.begin(), order.end(), 0);
+    std::shuffle(order.begin(), order.end(), random);
+    const Tensor x = permute_dims(counted(shape), Dims(std::span<const std::int64_t>(order)));
+    for (const Named& function : functions(rank, random)) {
+      SCOPED_TRACE(function.name);
+      const Tensor got = function.call(x);
+      const Tensor expected = function.call(contiguous(x));
+      EXPECT_EQ(got.shape(), expected.shape());
+      EXPECT_EQ(read<float>(got), read<float>(expected));
+      EXPECT_TRUE(order.back() + 1 == static_cast<std::int64_t>(rank) || lies_alike(x, got))
+          << to_string(x.strides()) << " and " << to_string(got.strides());
+    }
+  }
+}
+
+TEST_P(TurnedOnEachDevice, GapsStepsBackAndSizesOfOneChangeNothing) {
+  const std::vector<Tensor> operands{slice(transpose(counted({6, 4})), 1, {.step = 2}),
+                                     slice(transpose(counted({3, 4})), 0, {.step = -1}), transpose(counted({1, 4})),
+                                     transpose(counted({4, 1})), permute_dims(counted({3, 1, 4}), {2, 1, 0})};
+  for (const Tensor& x : operands) {
+    const Tensor rows = contiguous(x);
+    SCOPED_TRACE(to_string(x.strides()));
+    EXPECT_EQ(read<float>(pad(x, {{1, 1}}, 5)), read<float>(pad(rows, {{1, 1}}, 5)));
+    EXPECT_EQ(read<float>(roll(x, {1, 1}, {0, -1})), read<float>(roll(rows, {1, 1}, {0, -1})));
+    EXPECT_EQ(read<float>(tile(x, {2, 3})), read<float>(tile(rows, {2, 3})));
+    EXPECT_EQ(read<float>(tile(x, {2, 1, 1, 2})), read<float>(tile(rows, {2, 1, 1, 2})));
+    EXPECT_EQ(read<float>(repeat(x, 3, 0)), read<float>(repeat(rows, 3, 0)));
+    EXPECT_EQ(read<float>(take(x, constant({std::int64_t{0}}), -1)), read<float>(take(rows, constant({std::int64_t{0}}), -1)));
+  }
+}
+
+}  // namespace
+}  // namespace tutti
