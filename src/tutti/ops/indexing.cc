@@ -18,14 +18,18 @@ Tensor index(const Tensor& x, std::span<const Index> items, Site site) {
                            std::span(arranged.indices).first(arranged.count), arranged.names, site);
 }
 
-Tensor contiguous(const Tensor& x, Site site) {
-  // Elements that are written many times and do not lie side by side are put there first.
-  const std::uint32_t repeated = x.rank(site) == 0 ? 0 : detail::repeated_axes(x);
-  if (repeated != 0 && detail::is_worth_two_ops(x, site)) [[unlikely]] {
-    const Tensor once = detail::once_along(x, repeated, site);
-    if (!once.is_contiguous()) return contiguous(broadcast_to(contiguous(once, site), x.shape(), site), site);
-  }
+static Tensor copied_where_it_is(const Tensor& x, Site site) {
   return copy_to_device(x, runtime(site).of(x.impl(site).buffer()->device()), "_Copy", -1, site);
+}
+
+Tensor contiguous(const Tensor& x, Site site) {
+  const std::uint32_t repeated = x.rank(site) == 0 ? 0 : detail::repeated_axes(x);
+  if (repeated == 0 || !detail::is_worth_two_ops(x, site)) [[likely]]
+    return copied_where_it_is(x, site);
+  // Elements that are written many times and lie apart are put side by side first.
+  const Tensor once = detail::once_along(x, repeated, site);
+  if (detail::lies_side_by_side(once)) return copied_where_it_is(x, site);
+  return copied_where_it_is(broadcast_to(copied_where_it_is(once, site), x.shape(), site), site);
 }
 
 Tensor reshape(const Tensor& x, const Shape& shape, Site site) {

@@ -43,6 +43,13 @@ inline std::int64_t times_along(const Tensor& x, std::uint32_t axes) noexcept {
   return out;
 }
 
+// Whether neighbours along the innermost axis that has any are neighbours in memory.
+inline bool lies_side_by_side(const Tensor& x) noexcept {
+  std::size_t axis = x.shape().size();
+  while (axis > 0 && x.shape()[axis - 1] == 1) --axis;
+  return axis == 0 || x.strides()[axis - 1] == 1;
+}
+
 // f(x), where f treats each line along the axis by itself: lines that are one in memory are worked on once.
 template <class F>
 Tensor once_per_line(const Tensor& x, std::size_t axis, Site site, const F& f) {
