@@ -1,21 +1,13 @@
 // How the result of an element-wise op lies: like inputs that are turned or repeat themselves, in row order otherwise.
 #include <gtest/gtest.h>
 
-#include "tutti/tutti.h"
+#include "ops/on_each_device.h"
 
 namespace tutti {
 namespace {
 
-class MemoryOrderOnEachDevice : public testing::TestWithParam<const char*> {
- protected:
-  void SetUp() override {
-    simulate_gpus(1);
-    scope_.emplace(GetParam());
-  }
-  std::optional<DeviceScope> scope_;
-};
-INSTANTIATE_TEST_SUITE_P(Each, MemoryOrderOnEachDevice, testing::Values("CPU:0", "GPU:0"),
-                         [](const auto& name) { return std::string(name.param).substr(0, 3); });
+class MemoryOrderOnEachDevice : public testing_ops::OnEachDevice {};
+INSTANTIATE_TEST_SUITE_P(Each, MemoryOrderOnEachDevice, testing_ops::each_device(), testing_ops::name_of_device);
 
 Tensor counted(const Shape& shape) {
   std::vector<float> values(static_cast<std::size_t>(*element_count(shape)));

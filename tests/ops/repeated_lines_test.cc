@@ -1,23 +1,13 @@
 // Functions that treat each line by itself work once on lines that are one in memory; the values are those of a dense operand.
 #include <gtest/gtest.h>
 
-#include <cmath>
-
-#include "tutti/tutti.h"
+#include "ops/on_each_device.h"
 
 namespace tutti {
 namespace {
 
-class RepeatedLinesOnEachDevice : public testing::TestWithParam<const char*> {
- protected:
-  void SetUp() override {
-    simulate_gpus(1);
-    scope_.emplace(GetParam());
-  }
-  std::optional<DeviceScope> scope_;
-};
-INSTANTIATE_TEST_SUITE_P(Each, RepeatedLinesOnEachDevice, testing::Values("CPU:0", "GPU:0"),
-                         [](const auto& name) { return std::string(name.param).substr(0, 3); });
+class RepeatedLinesOnEachDevice : public testing_ops::OnEachDevice {};
+INSTANTIATE_TEST_SUITE_P(Each, RepeatedLinesOnEachDevice, testing_ops::each_device(), testing_ops::name_of_device);
 
 struct Named {
   const char* name;

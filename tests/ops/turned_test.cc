@@ -5,21 +5,13 @@
 #include <numeric>
 #include <random>
 
-#include "tutti/tutti.h"
+#include "ops/on_each_device.h"
 
 namespace tutti {
 namespace {
 
-class TurnedOnEachDevice : public testing::TestWithParam<const char*> {
- protected:
-  void SetUp() override {
-    simulate_gpus(1);
-    scope_.emplace(GetParam());
-  }
-  std::optional<DeviceScope> scope_;
-};
-INSTANTIATE_TEST_SUITE_P(Each, TurnedOnEachDevice, testing::Values("CPU:0", "GPU:0"),
-                         [](const auto& name) { return std::string(name.param).substr(0, 3); });
+class TurnedOnEachDevice : public testing_ops::OnEachDevice {};
+INSTANTIATE_TEST_SUITE_P(Each, TurnedOnEachDevice, testing_ops::each_device(), testing_ops::name_of_device);
 
 Tensor counted(const Shape& shape) { return reshape(cast(arange(0, *element_count(shape)), DType::f32), shape); }
 

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <optional>
-#include <utility>
 
 #include "tutti/exec/memory_order.h"
 #include "tutti/tensor/view.h"
