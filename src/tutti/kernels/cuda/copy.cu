@@ -2,6 +2,7 @@
 
 #include "tutti/kernels/cuda/elementwise.cuh"
 #include "tutti/kernels/cuda/registration.h"
+#include "tutti/kernels/cuda/runs.cuh"
 
 namespace tutti::kernels::cuda {
 
@@ -16,6 +17,39 @@ void with_size(std::int64_t bytes, Use&& use) {
     case 4: return use(std::uint32_t{});
     default: return use(std::uint64_t{});
   }
+}
+
+// Whether elements lie side by side in the output, and in the input too, backwards, or as one that stands for all, but cannot be
+// had in packs of both: lines long enough for their ends not to count.
+bool are_lines_apart(const Axes& axes) noexcept {
+  constexpr std::int64_t shortest = 512;  // bytes
+  if (axes.rank == 0 || axes.stride[0][0] != 1 || std::abs(axes.stride[0][1]) > 1) return false;
+  if (axes.size[0] * axes.element_bytes[0] < shortest) return false;
+  Axes packs = axes;
+  return !into_packs(packs, pack_bytes / axes.element_bytes[0], false);
+}
+
+template <class U, int step>
+void copy_lines(const Axes& axes, Queue& queue, const KernelCall& call) {
+  constexpr std::int64_t at_a_time = std::int64_t{run_threads} * runs_in_flight;
+  const auto* from = reinterpret_cast<const U*>(axes.data[1]);
+  const std::int64_t packs = (axes.size[0] + pack_width<U> - 1) / pack_width<U> + 1;
+  const std::int64_t count = axes.count() / axes.size[0] * packs;
+  const Grid grid{dim3(static_cast<unsigned>((count + at_a_time - 1) / at_a_time)), dim3(run_threads)};
+  launch<copy_lines_kernel<U, step>>(queue, call, grid, reinterpret_cast<U*>(axes.data[0]), from, span_of<U>(axes, 1),
+                                     Layout<std::uint32_t, 2>(axes), Divisor<std::uint32_t>(packs),
+                                     static_cast<std::uint32_t>(count));
+}
+
+template <class U>
+void copy_lines(const Axes& axes, Queue& queue, const KernelCall& call) {
+  for_each_32_bit_part(axes, [&](const Axes& part) {
+    switch (part.stride[0][1]) {
+      case 0: return copy_lines<U, 0>(part, queue, call);
+      case 1: return copy_lines<U, 1>(part, queue, call);
+      default: return copy_lines<U, -1>(part, queue, call);
+    }
+  });
 }
 
 }  // namespace
@@ -37,6 +71,10 @@ void copy_operand(const Operand& from, const Operand& to, Queue& queue, const Ke
     check(cudaMemcpyAsync(to.data, from.data, static_cast<std::size_t>(count * size), cudaMemcpyDefault, queue.stream()), "copy",
           call);
     return;
+  }
+  if (!is_fill && are_lines_apart(axes)) {
+    revisit_soon(axes);
+    return with_size(size, [&]<class U>(U) { copy_lines<U>(axes, queue, call); });
   }
   if (!is_fill) {
     enlarge_elements(axes);

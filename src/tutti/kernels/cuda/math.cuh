@@ -141,6 +141,12 @@ struct ScalarMath {
   __device__ __forceinline__ T erf(T x) const { return ::erf(x); }
   __device__ __forceinline__ T pow(T a, T b) const { return ::pow(a, b); }
 
+  __device__ __forceinline__ float reciprocal(float x) const {  // flushes subnormal numbers
+    float result;
+    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(x));
+    return result;
+  }
+
   // As Python has them: what is left has the sign of the divisor.
   __device__ __forceinline__ T remainder(T a, T b) const {
     const T left = ::fmod(a, b);
@@ -148,6 +154,19 @@ struct ScalarMath {
     return (left < 0) != (b < 0) ? add(left, b) : left;
   }
   __device__ __forceinline__ T floor_divide(T a, T b) const {
+    if constexpr (std::is_same_v<T, float>) {
+      // A ratio below 2^20 is known to less than a half, and the sign of what its nearest integer leaves, rounded once, says
+      // which side of it the exact ratio lies.
+      constexpr unsigned least =
+          0x01000000U;  // twice the bits of 2^-126, and of 2^126: reciprocals between them are good to 1 ulp
+      constexpr unsigned most = 0xfd000000U;
+      const float nearby = __fmul_rn(a, reciprocal(b));
+      if ((__float_as_uint(b) << 1U) - least <= most - least && ::fabsf(nearby) < 0x1p20F) {
+        const float nearest = ::rintf(nearby);
+        const float left = __fmaf_rn(-nearest, b, a);
+        return left != 0 && ::signbit(left) != ::signbit(b) ? __fsub_rn(nearest, 1.0F) : nearest;
+      }
+    }
     const T ratio = div(a, b);
     if (b == 0) return ratio;
     const T left = ::fmod(a, b);
