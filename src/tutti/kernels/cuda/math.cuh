@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "tutti/exec/scalar_op.h"
+#include "tutti/kernels/cuda/float_functions.cuh"
 #include "tutti/kernels/cuda/stored.cuh"
 #include "tutti/tensor/dtype.h"
 
@@ -130,7 +131,6 @@ struct ScalarMath {
   __device__ __forceinline__ T asin(T x) const { return ::asin(x); }
   __device__ __forceinline__ T acos(T x) const { return ::acos(x); }
   __device__ __forceinline__ T atan(T x) const { return ::atan(x); }
-  __device__ __forceinline__ T atan2(T y, T x) const { return ::atan2(y, x); }
   __device__ __forceinline__ T hypot(T a, T b) const { return ::hypot(a, b); }
   __device__ __forceinline__ T sinh(T x) const { return ::sinh(x); }
   __device__ __forceinline__ T cosh(T x) const { return ::cosh(x); }
@@ -139,12 +139,19 @@ struct ScalarMath {
   __device__ __forceinline__ T acosh(T x) const { return ::acosh(x); }
   __device__ __forceinline__ T atanh(T x) const { return ::atanh(x); }
   __device__ __forceinline__ T erf(T x) const { return ::erf(x); }
-  __device__ __forceinline__ T pow(T a, T b) const { return ::pow(a, b); }
-
-  __device__ __forceinline__ float reciprocal(float x) const {  // flushes subnormal numbers
-    float result;
-    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(x));
-    return result;
+  __device__ __forceinline__ T atan2(T y, T x) const {
+    if constexpr (std::is_same_v<T, float>) {
+      return angle(y, x);
+    } else {
+      return ::atan2(y, x);
+    }
+  }
+  __device__ __forceinline__ T pow(T a, T b) const {
+    if constexpr (std::is_same_v<T, float>) {
+      return power(a, b);
+    } else {
+      return ::pow(a, b);
+    }
   }
 
   // As Python has them: what is left has the sign of the divisor.
@@ -155,17 +162,8 @@ struct ScalarMath {
   }
   __device__ __forceinline__ T floor_divide(T a, T b) const {
     if constexpr (std::is_same_v<T, float>) {
-      // A ratio below 2^20 is known to less than a half, and the sign of what its nearest integer leaves, rounded once, says
-      // which side of it the exact ratio lies.
-      constexpr unsigned least =
-          0x01000000U;  // twice the bits of 2^-126, and of 2^126: reciprocals between them are good to 1 ulp
-      constexpr unsigned most = 0xfd000000U;
-      const float nearby = __fmul_rn(a, reciprocal(b));
-      if ((__float_as_uint(b) << 1U) - least <= most - least && ::fabsf(nearby) < 0x1p20F) {
-        const float nearest = ::rintf(nearby);
-        const float left = __fmaf_rn(-nearest, b, a);
-        return left != 0 && ::signbit(left) != ::signbit(b) ? __fsub_rn(nearest, 1.0F) : nearest;
-      }
+      float result;
+      if (short_floor_divide(a, b, result)) return result;
     }
     const T ratio = div(a, b);
     if (b == 0) return ratio;
@@ -185,12 +183,21 @@ struct ScalarMath {
   }
 };
 
+template <class Function, class Math, class... V>
+__device__ __forceinline__ auto applied(const Math& m, V... x) {
+  if constexpr (std::is_same_v<Function, LogAddExp> && std::is_same_v<typename Math::Lane, float>) {
+    return log_add_exp(x...);  // in one piece it takes half the instructions
+  } else {
+    return Function::apply(m, x...);
+  }
+}
+
 // A scalar function over stored elements: half precision is widened, worked on and rounded once. What a test gives is a bool.
 template <class Function, class Out>
 struct Applied {
   template <class X, class... More>
   __device__ __forceinline__ Out operator()(X x, More... more) const {
-    const auto result = Function::apply(ScalarMath<Working<X>>{}, widen(x), widen(more)...);
+    const auto result = applied<Function>(ScalarMath<Working<X>>{}, widen(x), widen(more)...);
     if constexpr (Function::op.gives_bool) {
       return static_cast<Out>(result ? 1 : 0);
     } else {
