@@ -37,6 +37,30 @@ __global__ void dense_kernel(F f, Out* out, std::int64_t count, Source<In>... in
 template <class F, class... In>
 inline constexpr bool may_turn = sizeof...(In) > 1 || std::is_same_v<F, Same>;
 
+// Four rows of sixteen bytes from the sixteen words in which they stand as columns, `step` bytes apart.
+template <class T>
+__device__ __forceinline__ Batch<T, 16, 4> load_turned_bytes(const T* from, std::int64_t step) {
+  std::uint32_t column[16];
+#pragma unroll
+  for (int i = 0; i < 16; ++i) column[i] = *reinterpret_cast<const std::uint32_t*>(from + step * i);
+  std::uint32_t row[4][4];
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    const std::uint32_t upper_left = __byte_perm(column[4 * i], column[4 * i + 1], 0x5140);
+    const std::uint32_t lower_left = __byte_perm(column[4 * i], column[4 * i + 1], 0x7362);
+    const std::uint32_t upper_right = __byte_perm(column[4 * i + 2], column[4 * i + 3], 0x5140);
+    const std::uint32_t lower_right = __byte_perm(column[4 * i + 2], column[4 * i + 3], 0x7362);
+    row[0][i] = __byte_perm(upper_left, upper_right, 0x5410);
+    row[1][i] = __byte_perm(upper_left, upper_right, 0x7632);
+    row[2][i] = __byte_perm(lower_left, lower_right, 0x5410);
+    row[3][i] = __byte_perm(lower_left, lower_right, 0x7632);
+  }
+  Batch<T, 16, 4> batch;
+#pragma unroll
+  for (int u = 0; u < 4; ++u) batch.pack[u] = {row[u][0], row[u][1], row[u][2], row[u][3]};
+  return batch;
+}
+
 template <bool turns, int width, int unroll, class T, std::size_t operands>
 __device__ __forceinline__ Batch<T, width, unroll> load_strided(const Source<T>& in, std::size_t operand,
                                                                 const std::int32_t (&at)[unroll][operands],
@@ -53,6 +77,12 @@ __device__ __forceinline__ Batch<T, width, unroll> load_strided(const Source<T>&
       if (is_in[u]) batch.pack[u] = held(repeat<T, width>(in.data[at[u][operand]]));
     }
     return batch;
+  }
+  if constexpr (turns && width == 16 && unroll == 4) {
+    const T* from = in.data + at[0][operand];
+    const bool are_words = in.lane_step % 4 == 0 && reinterpret_cast<std::uintptr_t>(from) % 4 == 0;
+    if (are_words && is_in[unroll - 1] && at[1][operand] - at[0][operand] == 1 && at[3][operand] - at[2][operand] == 1)
+      return load_turned_bytes(from, in.lane_step);
   }
   if (turns && width > 1 && in.lane_step != 1) {
 #pragma unroll
@@ -83,7 +113,7 @@ __device__ __forceinline__ void store_strided(const F& f, Out* out, const std::i
 }
 
 template <int width>
-inline constexpr int strided_unroll = width > 1 ? 2 : 4;
+inline constexpr int strided_unroll = width > 1 && width < 16 ? 2 : 4;
 
 template <int width, class F, class Out, class... In, std::size_t operands, std::size_t... k>
 __device__ __forceinline__ void run_strided(const F& f, Out* out, const Layout<std::uint32_t, operands>& layout,

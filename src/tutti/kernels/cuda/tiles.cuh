@@ -32,9 +32,13 @@ inline constexpr int tile_columns = width > 1 ? 8 : 32;
 // Rows that the threads of a block have at a time.
 template <int width>
 inline constexpr int tile_rows = tile_threads / tile_columns<width>;
-// Rows of a warp: 32 bytes of elements that fill a pack of 16 in `width`, where that leaves two packs side by side.
+// Whether the rows of a thread lie side by side, so that it has blocks of bytes to turn; else a block's rows do.
 template <int width>
-inline constexpr int warp_rows = width > 1 ? std::min(16, 2 * width) : 4;
+inline constexpr bool has_adjacent_rows = width == 16;
+// Rows of a warp at a time: 32 bytes of elements that fill a pack of 16 in `width`, where that leaves two packs side by side. Of
+// bytes a thread has four.
+template <int width>
+inline constexpr int warp_rows = has_adjacent_rows<width> ? 8 : (width > 1 ? std::min(16, 2 * width) : 4);
 
 template <int width, int unroll, std::size_t operands>
 __device__ __forceinline__ void locate_in_tile(const Tiling& tiling, const Layout<std::uint32_t, operands>& layout,
@@ -47,13 +51,14 @@ __device__ __forceinline__ void locate_in_tile(const Tiling& tiling, const Layou
   const std::uint32_t matrix = tiling.down.quotient(above);
   const std::uint32_t column = (blockIdx.x - above * tiling.across.divisor()) * tile_columns<width> +
                                warp % warps_across * warp_columns + lane % warp_columns;
-  const std::uint32_t first = (above - matrix * tiling.down.divisor()) * (tile_rows<width> * unroll) +
-                              warp / warps_across * warp_rows<width> + lane / warp_columns;
+  const std::uint32_t in_block = warp / warps_across * warp_rows<width> + lane / warp_columns;
+  const std::uint32_t first =
+      (above - matrix * tiling.down.divisor()) * (tile_rows<width> * unroll) + in_block * (has_adjacent_rows<width> ? unroll : 1);
   std::int32_t base[operands];
   layout.locate(matrix, base, 2);
 #pragma unroll
   for (int u = 0; u < unroll; ++u) {
-    const std::uint32_t row = first + u * tile_rows<width>;
+    const std::uint32_t row = first + u * (has_adjacent_rows<width> ? 1 : tile_rows<width>);
     is_in[u] = column < layout.size[0].divisor() && row < layout.size[1].divisor();
     const auto x = static_cast<std::int32_t>(is_in[u] ? column : 0);
     const auto y = static_cast<std::int32_t>(is_in[u] ? row : 0);
