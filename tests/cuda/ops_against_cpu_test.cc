@@ -204,6 +204,37 @@ TEST_F(Copies, OfViewsKeepEveryBit) {
   }
 }
 
+TEST_F(Copies, OfLinesThatAreNotAlignedAlikeKeepEveryBit) {
+  const auto column = [](const Tensor& x) { return broadcast_to(slice(x, 1, {0, 1}), x.shape()); };
+  for (const DType dtype : all_dtypes) {
+    for (std::int64_t start = 0; start < 17; ++start) {
+      const auto part = [=](Inputs in) { return slice(in[0], 1, {start, 2100 - start % 5}); };
+      const Input x{dtype, {5, 2100}};
+      expect_same("", {x}, [&](Inputs in) { return contiguous(part(in)); });
+      expect_same("", {x}, [&](Inputs in) { return contiguous(flip(part(in), Dims{1})); });
+      expect_same("", {x}, [&](Inputs in) { return contiguous(flip(part(in))); });
+      expect_same("", {x}, [&](Inputs in) { return roll(part(in), {start + 1}, {1}); });
+      expect_same("", {x}, [&](Inputs in) { return roll(column(part(in)), {start + 1}, {1}); });
+    }
+  }
+}
+
+TEST_F(Copies, PutPaddingAroundEveryLie) {
+  const std::vector<PadWidth> widths[] = {
+      {{1, 1}, {1, 1}}, {{0, 3}, {17, 0}}, {{2, 0}, {0, 0}}, {{0, 0}, {0, 5}}, {{0, 0}, {0, 0}}};
+  for (const DType dtype : all_dtypes) {
+    for (const Shape& shape : {Shape{5, 700}, Shape{300, 3}, Shape{1, 1}, Shape{64, 64}, Shape{0, 4}}) {
+      for (const Lie lie : lies_for(shape)) {
+        for (const std::vector<PadWidth>& width : widths)
+          expect_same("", {{dtype, shape, lie}}, [&](Inputs in) { return pad(in[0], width, 1); });
+      }
+    }
+    expect_same("", {{dtype, {3, 4, 50}}}, [](Inputs in) { return pad(in[0], {{1, 0}, {0, 2}, {0, 0}}, 1); });
+    expect_same("", {{dtype, {90, 1}}}, [](Inputs in) { return pad(broadcast_to(in[0], {90, 700}), {{1, 2}}, 1); });
+    expect_same("", {{dtype, {90, 700}}}, [](Inputs in) { return pad(flip(in[0]), {{1, 2}}, 1); });
+  }
+}
+
 TEST_F(Copies, InAllDirectionsKeepEveryBit) {
   for (const DType dtype : all_dtypes) {
     for_each_lie([&](const Shape& shape, Lie lie) {

@@ -71,7 +71,7 @@ __device__ __forceinline__ bool short_power(float a, float b, float& result) {
   return true;
 }
 
-__device__ __forceinline__ float power(float a, float b) {
+__device__ __forceinline__ float float_power(float a, float b) {
   float result;
   if (!short_power(a, b, result)) return ::powf(a, b);
   if (a > 0) return result;
@@ -104,7 +104,7 @@ __device__ __forceinline__ float log_add_exp(float a, float b) {
   return __fmaf_rn(s, series, larger);
 }
 
-__device__ __forceinline__ float angle(float y, float x) {
+__device__ __forceinline__ float float_angle(float y, float x) {
   const float high = ::fmaxf(::fabsf(y), ::fabsf(x));
   const float low = ::fminf(::fabsf(y), ::fabsf(x));
   if (!has_short_reciprocal(high) || y != y || x != x) return ::atan2f(y, x);

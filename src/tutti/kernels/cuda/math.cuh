@@ -141,14 +141,14 @@ struct ScalarMath {
   __device__ __forceinline__ T erf(T x) const { return ::erf(x); }
   __device__ __forceinline__ T atan2(T y, T x) const {
     if constexpr (std::is_same_v<T, float>) {
-      return angle(y, x);
+      return float_angle(y, x);
     } else {
       return ::atan2(y, x);
     }
   }
   __device__ __forceinline__ T pow(T a, T b) const {
     if constexpr (std::is_same_v<T, float>) {
-      return power(a, b);
+      return float_power(a, b);
     } else {
       return ::pow(a, b);
     }
