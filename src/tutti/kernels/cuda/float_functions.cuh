@@ -93,7 +93,9 @@ __device__ __forceinline__ float log_add_exp(float a, float b) {
   float rounded;
   asm("ex2.approx.f32 %0, %1;" : "=f"(rounded) : "f"(argument));
   const float u = __fmaf_rn(rounded, __fmul_rn(left, 0x1.62e430p-1F), rounded);
-  const float s = __fmul_rn(u, short_reciprocal(__fadd_rn(u, 2.0F)));
+  const float reciprocal = short_reciprocal(__fadd_rn(u, 2.0F));
+  const float nearby = __fmul_rn(u, reciprocal);
+  const float s = __fmaf_rn(__fmaf_rn(-nearby, u, __fmaf_rn(-2.0F, nearby, u)), reciprocal, nearby);
   const float square = __fmul_rn(s, s);
   float series = __fmaf_rn(0x1.a9bafcp-3F, square, 0x1.65ad56p-3F);
   series = __fmaf_rn(series, square, 0x1.c7fb36p-3F);
