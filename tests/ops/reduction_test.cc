@@ -136,5 +136,47 @@ TEST_P(ReductionOnEachDevice, SumsOfIntegersThatRepeatThemselvesWrap) {
   EXPECT_EQ(read<std::int64_t>(sum(x, {1})), (std::vector<std::int64_t>{wrapped, -wrapped}));
 }
 
+TEST_P(ReductionOnEachDevice, ProductsOfElementsThatRepeatThemselvesCountEachOfThem) {
+  const DeviceScope on(GetParam());
+  const std::int64_t many = 4097;
+  const Tensor column = reshape(constant({1.001F, -1.F, 0.F, 2.F, -0.F, std::nanf("")}), {6, 1});
+  const std::vector<float> products = read<float>(prod(broadcast_to(column, {6, many}), {1}));
+  EXPECT_NEAR(products[0] / std::pow(static_cast<double>(1.001F), many), 1, 1e-6);
+  EXPECT_EQ(products[1], -1);
+  EXPECT_EQ(products[2], 0);
+  EXPECT_TRUE(std::isinf(products[3]));
+  EXPECT_TRUE(products[4] == 0 && std::signbit(products[4]));
+  EXPECT_TRUE(std::isnan(products[5]));
+  std::uint64_t wrapped = 1;
+  for (std::int64_t i = 0; i < many; ++i) wrapped *= 15;
+  const Tensor pair = reshape(constant({std::int64_t{3}, std::int64_t{5}}), {2, 1});
+  EXPECT_EQ(item<std::int64_t>(prod(broadcast_to(pair, {2, many}))), static_cast<std::int64_t>(wrapped));
+}
+
+// Several elements are the largest: the first in row order counts, however they lie in memory.
+TEST_P(ReductionOnEachDevice, ThePlaceAmongTurnedElementsIsThatInRowOrder) {
+  const DeviceScope on(GetParam());
+  const Tensor x = remainder(reshape(arange(std::int64_t{31} * 67 * 5), {31, 67, 5}), 97);
+  for (const Dims& order : {Dims{2, 1, 0}, Dims{1, 0, 2}, Dims{0, 2, 1}, Dims{2, 0, 1}}) {
+    const Tensor turned = permute_dims(x, order);
+    EXPECT_EQ(item<std::int64_t>(argmax(turned)), item<std::int64_t>(argmax(contiguous(turned))));
+    EXPECT_EQ(item<std::int64_t>(argmin(turned)), item<std::int64_t>(argmin(contiguous(turned))));
+  }
+}
+
+// Columns that are taken several at a time, and those that cannot be.
+TEST_P(ReductionOnEachDevice, TruthsOfManyColumnsAreEachTheirOwn) {
+  const DeviceScope on(GetParam());
+  for (const std::int64_t columns : {64, 1040, 1042, 1037}) {
+    const Tensor x = equal(remainder(reshape(arange(301 * columns), {301, columns}), 7919), 11);
+    for (const DType dtype : {DType::boolean, DType::f16, DType::i32}) {
+      const Tensor numbers = cast(x, dtype);
+      const Tensor counts = count_nonzero(x, {0});
+      EXPECT_EQ(read<bool>(any(numbers, {0})), read<bool>(less(0, counts)));
+      EXPECT_EQ(read<bool>(all(equal(numbers, 0), {0})), read<bool>(equal(counts, 0)));
+    }
+  }
+}
+
 }  // namespace
 }  // namespace tutti

@@ -53,7 +53,14 @@ void infer_norm(Inference& in) {
 void infer_argument(Inference& in) {
   in.expect_inputs(1);
   const Shape& shape = in.shape(0);
-  const std::size_t axis = checked_axis(in.attributes<ArgumentAttributes>().axis, shape.size(), in.site());
+  const std::int32_t asked = in.attributes<ArgumentAttributes>().axis;
+  if (asked == ArgumentAttributes::all_axes) {
+    for (const std::int64_t size : shape.view()) {
+      if (size == 0) in.reject_shapes("there is nothing to choose from");
+    }
+    return in.output(DType::i64, Shape{});
+  }
+  const std::size_t axis = checked_axis(asked, shape.size(), in.site());
   if (shape[axis] == 0) in.reject_shapes("there is nothing to choose from");
   Shape kept(shape.view().first(axis));
   for (const std::int64_t size : shape.view().subspan(axis + 1)) kept.push_back(size);
@@ -175,6 +182,17 @@ Tensor find(const OpRow& row, const Tensor& x, std::size_t axis, bool keep_dims,
   return run_over(call, x, 1U << axis, ~0U, keep_dims, site);
 }
 
+// The place in row order. What would have to be copied for that is read as it lies, where the kernel does so at full speed.
+Tensor find_in_all(const OpRow& row, const Tensor& x, Site site) {
+  const bool is_near = x.size(site) == 0 || x.impl().buffer()->device().memory().is_host_visible();
+  if (is_near || try_reshape(x, Shape{x.size()})) return find(row, reshape(x, {-1}, site), 0, false, site);
+  OpCall call(row, site);
+  call.attributes = Attributes(ArgumentAttributes{ArgumentAttributes::all_axes});
+  call.add(x);
+  execute(call);
+  return std::move(call.outputs[0]);
+}
+
 }  // namespace
 
 std::uint32_t ReducedAxes::mask(std::size_t rank, Site site) const {
@@ -233,11 +251,11 @@ Tensor count_nonzero(const Tensor& x, const ReducedAxes& axes, const ReductionOp
   return sum_over(count_row, x, axes, options.keep_dims, site);
 }
 
-Tensor argmax(const Tensor& x, Site site) { return find(argmax_row, reshape(x, {-1}, site), 0, false, site); }
+Tensor argmax(const Tensor& x, Site site) { return find_in_all(argmax_row, x, site); }
 Tensor argmax(const Tensor& x, std::int64_t axis, const ReductionOptions& options, Site site) {
   return find(argmax_row, x, checked_axis(axis, x.rank(site), site), options.keep_dims, site);
 }
-Tensor argmin(const Tensor& x, Site site) { return find(argmin_row, reshape(x, {-1}, site), 0, false, site); }
+Tensor argmin(const Tensor& x, Site site) { return find_in_all(argmin_row, x, site); }
 Tensor argmin(const Tensor& x, std::int64_t axis, const ReductionOptions& options, Site site) {
   return find(argmin_row, x, checked_axis(axis, x.rank(site), site), options.keep_dims, site);
 }

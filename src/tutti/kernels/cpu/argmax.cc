@@ -3,8 +3,9 @@
 #include "tutti/kernels/cpu/reduction.h"
 #include "tutti/kernels/cpu/registration.h"
 
-// The place of the largest or smallest along one axis. Where elements of the axis lie side by side, blocks are reduced at full
-// speed and only one that beats those before it is searched; otherwise neighbouring columns are walked down together.
+// The place of the largest or smallest along one axis or, in row order, along all. Where elements of the axis lie side by side,
+// blocks are reduced at full speed and only one that beats those before it is searched; otherwise neighbouring columns are walked
+// down together.
 namespace tutti::kernels {
 
 namespace {
@@ -18,12 +19,18 @@ struct Best {
 template <class T>
 class Search {
  public:
-  Search(const Operand& in, std::size_t axis, bool of_largest, std::int64_t* results)
+  Search(const Operand& in, std::int32_t asked, bool of_largest, std::int64_t* results)
       : largest_(of_largest),
         fold_((of_largest ? extremum_rows<T>().largest : extremum_rows<T>().smallest).fold),
         rows_(argument_rows<T>(of_largest)),
         convert_(in.dtype == DType::f16 || in.dtype == DType::bf16 ? conversion(in.dtype, DType::f32) : nullptr),
         results_(results) {
+    if (asked == ArgumentAttributes::all_axes) {
+      length_ = in.count();
+      reader_ = Reader(in, convert_, sizeof(T));
+      return;
+    }
+    const auto axis = static_cast<std::size_t>(asked);
     Operand kept_first = in;
     std::size_t n = 0;
     for (std::size_t i = 0; i < in.rank; ++i) {
@@ -172,7 +179,7 @@ template <bool of_largest>
 void argument(const KernelCall& call, KernelContext& context) {
   const Operand& in = call.in(0);
   const Writer writer(call.out());
-  const auto axis = static_cast<std::size_t>(call.attributes->as<ArgumentAttributes>().axis);
+  const std::int32_t axis = call.attributes->as<ArgumentAttributes>().axis;
   const bool direct = writer.layout().is_dense();
   std::vector<std::int64_t> room(direct ? 0 : static_cast<std::size_t>(call.out().count()));
   std::int64_t* const results = direct ? call.out().as<std::int64_t>() : room.data();

@@ -151,7 +151,7 @@ __device__ __forceinline__ typename R::Total strided_share(const R& r, const Sou
 }
 
 // The share of one of `threads` threads in the reduction of n elements that lie side by side.
-template <class R, class T>
+template <int in_flight = 4, class R, class T>
 __device__ __forceinline__ typename R::Total contiguous_share(const R& r, const T* elements, std::int64_t n, std::int64_t thread,
                                                               std::int64_t threads) {
   constexpr int width = 16 / sizeof(T);
@@ -159,7 +159,7 @@ __device__ __forceinline__ typename R::Total contiguous_share(const R& r, const 
   const std::int64_t head = apart < n ? apart : n;
   const std::int64_t vectors = (n - head) / width;
   const VectorSource<typename PackedElements<R>::Type> source{reinterpret_cast<const uint4*>(elements + head), head};
-  const typename R::Total total = strided_share<4>(r, source, thread, vectors, threads);
+  const typename R::Total total = strided_share<in_flight>(r, source, thread, vectors, threads);
   // Less than a vector on either side.
   const std::int64_t tail = head + vectors * width;
   const auto ends = static_cast<int>(head + n - tail);

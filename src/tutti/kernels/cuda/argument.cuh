@@ -57,4 +57,46 @@ struct Argument {
   __device__ __forceinline__ Out finish(const Total& total) const { return total.index; }
 };
 
+template <class R, bool is_side_by_side>
+__global__ void __launch_bounds__(reduction_block_threads, argument_blocks_per_multiprocessor)
+    reduce_lines(const __grid_constant__ ArgumentLines lines, const __grid_constant__ R r) {
+  using Total = typename R::Total;
+  using T = typename R::Element;
+  const ReductionTask& task = lines.task;
+  const int lane = static_cast<int>(threadIdx.x) & (task.lanes - 1);
+  const int per_block = reduction_block_threads / task.lanes;
+  const std::int64_t step = static_cast<std::int64_t>(gridDim.x) * per_block;
+  Total best = r.none();
+  for (std::int64_t line = static_cast<std::int64_t>(blockIdx.x) * per_block + static_cast<int>(threadIdx.x) / task.lanes;
+       line < lines.lines; line += step) {
+    const T* first = static_cast<const T*>(task.data) + offset_of(lines.starts, line);
+    Total total;
+    if constexpr (is_side_by_side) {
+      total = contiguous_share(r, first, task.length, lane, task.lanes);
+    } else {
+      total = strided_share<4>(r, SteppedElements<T>{first, task.reduced.stride[0]}, lane, task.length, task.lanes);
+    }
+    if (total.index == r.none().index) continue;
+    total.index = offset_of(lines.places, line) + total.index * lines.place_step;
+    best = r.merge(best, total);
+  }
+  best = block_total<reduction_block_threads>(r, best);
+  if (threadIdx.x == 0) store_total(task, r, 0, blockIdx.x, best);
+}
+
+template <class R>
+void run_argument(const ReductionPlan& plan, const R& r, Queue& queue, const KernelCall& call) {
+  run_reduction(plan, r, queue, call);
+}
+template <class R>
+void run_argument(const ArgumentLines& lines, const R& r, Queue& queue, const KernelCall& call) {
+  const Grid grid{static_cast<unsigned>(lines.task.parts), reduction_block_threads};
+  if (lines.task.reduced.is_dense()) {
+    launch<reduce_lines<R, true>>(queue, call, grid, lines, r);
+  } else {
+    launch<reduce_lines<R, false>>(queue, call, grid, lines, r);
+  }
+  if (lines.task.partials != nullptr) finish_reduction(lines.task, r, queue, call);
+}
+
 }  // namespace tutti::kernels::cuda

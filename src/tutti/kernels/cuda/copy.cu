@@ -31,7 +31,7 @@ bool are_lines_apart(const Axes& axes) noexcept {
 
 template <class U, int step>
 void copy_lines(const Axes& axes, Queue& queue, const KernelCall& call) {
-  constexpr std::int64_t at_a_time = std::int64_t{run_threads} * runs_in_flight;
+  constexpr std::int64_t at_a_time = std::int64_t{run_threads} * runs_in_flight<step>;
   const auto* from = reinterpret_cast<const U*>(axes.data[1]);
   const std::int64_t packs = (axes.size[0] + pack_width<U> - 1) / pack_width<U> + 1;
   const std::int64_t count = axes.count() / axes.size[0] * packs;

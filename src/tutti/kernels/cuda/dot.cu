@@ -118,9 +118,9 @@ struct DotPlan {
 DotPlan plan_dot(const Operand& a, const Operand& b, int multiprocessors) {
   const Factor left{a, a.rank - 1U};
   const Factor right{b, b.rank - 2U};
-  const ReductionPlan of_right = plan_reduction(b, right.mask(), multiprocessors, true);
+  const ReductionPlan of_right = plan_reduction(b, right.mask(), multiprocessors, ordered_reduction);
   if (of_right.mapping == ReductionMapping::by_column) return {right, left, of_right};
-  return {left, right, plan_reduction(a, left.mask(), multiprocessors, true)};
+  return {left, right, plan_reduction(a, left.mask(), multiprocessors, ordered_reduction)};
 }
 
 template <class T>

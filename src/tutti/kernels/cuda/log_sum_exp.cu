@@ -1,4 +1,5 @@
 #include <cmath>
+#include "tutti/kernels/cuda/ordered.cuh"
 #include "tutti/kernels/cuda/reduction_kernels.cuh"
 #include "tutti/kernels/cuda/reductions.h"
 
@@ -20,7 +21,6 @@ struct LogSumExp {
   using Out = T;
   static_assert(sizeof(Total) == 16);
 
-  static __device__ __forceinline__ Value larger(Value a, Value b) { return a < b || b != b ? b : a; }
   static __device__ __forceinline__ Value shift_of(Value largest) { return isfinite(largest) ? largest : Value{0}; }
 
   __device__ __forceinline__ Run start() const { return none(); }
@@ -28,7 +28,7 @@ struct LogSumExp {
   __device__ __forceinline__ void take(Run& run, const T (&elements)[n], int /*place*/) const {
     Value largest = run.largest;
 #pragma unroll
-    for (int i = 0; i < n; ++i) largest = larger(largest, widen(elements[i]));
+    for (int i = 0; i < n; ++i) largest = OrderedFloat<T>::larger(largest, widen(elements[i]));
     const Value shift = shift_of(largest);
     Value sum = 0;
 #pragma unroll

@@ -22,10 +22,10 @@ struct Variance {
   // Sums of distances from the middle of the first elements, and of their squares. Those elements are part of the run, so all its
   // squares together are at most as many times the true ones as it has groups: f64 has digits enough.
   struct Run {
-    double count;
     double distances;
     double squares;
     Value origin;
+    int count;
   };
 
   double divisor;
@@ -59,8 +59,9 @@ struct Variance {
   template <class IndexOf>
   __device__ __forceinline__ Total total_of(const Run& run, const IndexOf&) const {
     if (run.count == 0) return none();
-    const double off = run.distances / run.count;
-    return {run.count, run.origin + off, run.squares - run.distances * off};
+    const auto count = static_cast<double>(run.count);
+    const double off = run.distances / count;
+    return {count, run.origin + off, run.squares - run.distances * off};
   }
   __device__ __forceinline__ Total none() const { return {0, 0, 0}; }
   __device__ __forceinline__ Total merge(const Total& a, const Total& b) const {

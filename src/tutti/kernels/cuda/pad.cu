@@ -19,7 +19,7 @@ void narrow(Operand& operand, std::size_t axis, std::int64_t from, std::int64_t 
 
 template <class U>
 void launch_pad(const PaddedAxes& axes, const Span<U>& span, const KernelCall& call, Queue& queue) {
-  constexpr std::int64_t at_a_time = std::int64_t{run_threads} * runs_in_flight * pack_width<U>;
+  constexpr std::int64_t at_a_time = std::int64_t{run_threads} * runs_in_flight<step> * pack_width<U>;
   const Operand& value = call.in(1);
   PadTask<U> task{};
   task.out = call.out().as<U>();

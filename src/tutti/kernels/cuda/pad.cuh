@@ -80,7 +80,7 @@ __device__ __forceinline__ PadPlace place_of(const PadTask<U>& task, std::uint32
 
 // A thread has packs of the output. Most lie within a line of the input or outside of all lines; the others are put together by
 // element.
-template <class U, int step, int unroll = runs_in_flight>
+template <class U, int step, int unroll = runs_in_flight<step>>
 __global__ void __launch_bounds__(run_threads) pad_kernel(const __grid_constant__ PadTask<U> task) {
   constexpr std::uint32_t width = pack_width<U>;
   const std::uint32_t first = (blockIdx.x * (run_threads * unroll) + threadIdx.x) * width;

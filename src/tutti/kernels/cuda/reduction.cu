@@ -1,8 +1,10 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <optional>
 
 #include "tutti/exec/reduction_attributes.h"
+#include "tutti/kernels/cuda/column_packs.cuh"
 #include "tutti/kernels/cuda/device_input.h"
 #include "tutti/kernels/cuda/reductions.h"
 #include "tutti/kernels/cuda/registration.h"
@@ -53,19 +55,21 @@ bool kept_axis_is_inner(const ReductionTask& task) {
 
 }  // namespace
 
-ReductionPlan plan_reduction(const Operand& in, std::uint32_t mask, int multiprocessors, bool keeps_order) {
+ReductionPlan plan_reduction(const Operand& in, std::uint32_t mask, int multiprocessors, const ReductionTraits& traits) {
   ReductionPlan plan;
   ReductionTask& task = plan.task;
-  split_axes(in, mask, keeps_order, task);
+  split_axes(in, mask, traits.keeps_order, task);
   if (task.outputs == 0 || task.length == 0) {
     task.parts = 0;
     return plan;
   }
-  const std::int64_t blocks = static_cast<std::int64_t>(multiprocessors) * reduction_blocks_per_multiprocessor;
+  // Blocks of threads with small elements, several in a word, hold more.
+  const std::int64_t blocks = std::int64_t{multiprocessors} * (size_of(in.dtype) == 1 ? heavy_reduction.blocks_per_multiprocessor
+                                                                                      : traits.blocks_per_multiprocessor);
   // Two rounds of blocks when several outputs share the GPU: the last round is then never a large share.
   const auto cut = [&](std::int64_t jobs, std::int64_t least_length) {
-    if (task.outputs * task.length <= one_launch_elements) return std::int64_t{1};
-    const std::int64_t wanted = parts_of(jobs == 1 ? blocks : 2 * blocks, jobs);
+    if (jobs >= blocks || task.outputs * task.length <= one_launch_elements) return std::int64_t{1};
+    const std::int64_t wanted = (jobs == 1 ? blocks : 2 * blocks) / jobs;
     return std::clamp<std::int64_t>(wanted, 1, std::max<std::int64_t>(1, task.length / least_length));
   };
   if (kept_axis_is_inner(task)) {
@@ -74,7 +78,7 @@ ReductionPlan plan_reduction(const Operand& in, std::uint32_t mask, int multipro
     const int height = power_of_two(parts_of(task.length, 8), reduction_block_threads / width);
     task.lanes = reduction_block_threads / height;
     const std::int64_t tiles = parts_of(task.outputs, task.lanes);
-    task.parts = tiles >= blocks ? 1 : cut(tiles, static_cast<std::int64_t>(height) * 8);
+    task.parts = cut(tiles, std::int64_t{height} * 8);
     task.partial_step = task.outputs;
     return plan;
   }
@@ -86,41 +90,154 @@ ReductionPlan plan_reduction(const Operand& in, std::uint32_t mask, int multipro
     return plan;
   }
   plan.mapping = ReductionMapping::by_block;
-  task.parts = task.outputs >= blocks ? 1 : cut(task.outputs, reduction_block_threads * at_once * 4);
+  task.parts = cut(task.outputs, reduction_block_threads * at_once * 4);
   task.output_step = task.parts;
   return plan;
 }
 
+ArgumentLines argument_lines(const Operand& in, int multiprocessors) {
+  struct Line {
+    Axis axis;
+    std::int64_t place_step;
+  };
+  std::array<Line, most_axes> lines;  // innermost first
+  std::size_t n = 0;
+  std::size_t inner = 0;  // the one with the smallest stride
+  std::int64_t place_step = 1;
+  for (std::size_t i = in.rank; i-- > 0; place_step *= in.axes[i].size) {
+    const Axis& axis = in.axes[i];
+    if (axis.size == 1 || axis.stride == 0) continue;  // the first of equal elements counts
+    if (n > 0) {
+      Line& last = lines[n - 1];
+      if (axis.stride == last.axis.size * last.axis.stride && place_step == last.axis.size * last.place_step) {
+        last.axis.size *= axis.size;
+        continue;
+      }
+    }
+    lines[n] = {axis, place_step};
+    if (magnitude(axis.stride) < magnitude(lines[inner].axis.stride)) inner = n;
+    ++n;
+  }
+  ArgumentLines out;
+  out.task.data = in.data;
+  if (n > 0) {
+    out.task.length = lines[inner].axis.size;
+    out.task.reduced.push_back(lines[inner].axis);
+    out.place_step = lines[inner].place_step;
+  }
+  for (std::size_t i = n; i-- > 0;) {
+    if (i == inner) continue;
+    const Axis& axis = lines[i].axis;
+    out.lines *= axis.size;
+    // Both lists have the same axes: none is joined with another.
+    const auto at = static_cast<std::size_t>(out.starts.rank++);
+    out.places.rank = out.starts.rank;
+    out.starts.size[at] = out.places.size[at] = axis.size;
+    out.starts.stride[at] = axis.stride;
+    out.places.stride[at] = lines[i].place_step;
+  }
+  const std::int64_t at_once = out.task.reduced.is_dense() ? 16 / static_cast<std::int64_t>(size_of(in.dtype)) : 1;
+  out.task.lanes = power_of_two(parts_of(out.task.length, 4 * at_once), 32);
+  const std::int64_t lines_at_once = reduction_block_threads / out.task.lanes;
+  out.task.parts = std::min(parts_of(out.lines, lines_at_once), most_argument_parts(multiprocessors));
+  return out;
+}
+
 namespace {
 
-std::int64_t partials(const OpCall& call, std::uint32_t mask, bool keeps_order = false) {
+// Elements that are there several times along reduced axes, once; how often they are there.
+struct Once {
+  Operand operand;
+  std::int64_t times = 1;
+  Once(const Operand& in, std::uint32_t mask) : operand(in) {
+    for (std::size_t i = 0; i < in.rank; ++i) {
+      Axis& axis = operand.axes[i];
+      if ((mask >> i & 1U) == 0 || axis.stride != 0 || axis.size == 0) continue;
+      times *= axis.size;
+      axis.size = 1;
+    }
+  }
+};
+
+// Small elements as words of those that lie side by side along the innermost axis that is kept, where that can be.
+std::optional<Operand> words_of(const Operand& in, std::uint32_t mask) {
+  const auto together = 4 / static_cast<std::int64_t>(size_of(in.dtype));
+  if (together < 2 || reinterpret_cast<std::uintptr_t>(in.data) % 4 != 0) return std::nullopt;
+  Operand words = in;
+  words.dtype = DType::i32;
+  bool is_inner = true;
+  for (std::size_t i = in.rank; i-- > 0;) {
+    Axis& axis = words.axes[i];
+    if (axis.size == 1) continue;
+    const bool is_joined = is_inner && (mask >> i & 1U) == 0;
+    if (is_joined && axis.stride != 1) return std::nullopt;
+    std::int64_t& joined = is_joined ? axis.size : axis.stride;
+    if (joined % together != 0) return std::nullopt;
+    joined /= together;
+    is_inner = is_inner && !is_joined;
+  }
+  return is_inner ? std::nullopt : std::optional(words);
+}
+// Of words that lie in packs.
+std::optional<ReductionPlan> plan_words(const Operand& in, std::uint32_t mask, int multiprocessors) {
+  const std::optional<Operand> words = words_of(in, mask);
+  if (!words) return std::nullopt;
+  const ReductionPlan plan = plan_reduction(*words, mask, multiprocessors, heavy_reduction);
+  const bool is_fit = plan.mapping == ReductionMapping::by_column && lies_in_packs(plan.task, 4, 4);
+  return is_fit ? std::optional(plan) : std::nullopt;
+}
+
+std::int64_t partials(const OpCall& call, std::uint32_t mask, const ReductionTraits& traits = plain_reduction) {
   const TensorImpl* tensor = call.inputs()[0].tensor;
   if (tensor == nullptr) return 0;
-  return plan_reduction(operand_of(*tensor), mask, most_multiprocessors, keeps_order).partials();
+  return plan_reduction(operand_of(*tensor), mask, most_multiprocessors, traits).partials();
 }
 template <int total_bytes>
 std::int64_t workspace(const OpCall& call, const Inference& in) {
-  return partials(call, in.attributes<ReductionAttributes>().axes) * total_bytes;
+  return partials(call, in.attributes<ReductionAttributes>().axes, total_bytes > 8 ? heavy_reduction : plain_reduction) *
+         total_bytes;
 }
 std::int64_t argument_workspace(const OpCall& call, const Inference& in) {
-  return partials(call, 1U << in.attributes<ArgumentAttributes>().axis, true) * 16;
+  const std::int32_t axis = in.attributes<ArgumentAttributes>().axis;
+  if (axis == ArgumentAttributes::all_axes) return most_argument_parts(most_multiprocessors) * 16;
+  return partials(call, 1U << axis, ordered_reduction) * 16;
+}
+std::int64_t product_workspace(const OpCall& call, const Inference& in) {
+  const TensorImpl* tensor = call.inputs()[0].tensor;
+  if (tensor == nullptr) return 0;
+  const std::uint32_t mask = in.attributes<ReductionAttributes>().axes;
+  return plan_reduction(Once(operand_of(*tensor), mask).operand, mask, most_multiprocessors).partials() * 8;
+}
+// Whether words can be loaded is known only when there is an address.
+std::int64_t truth_workspace(const OpCall& call, const Inference& in) {
+  const TensorImpl* tensor = call.inputs()[0].tensor;
+  if (tensor == nullptr) return 0;
+  const std::uint32_t mask = in.attributes<ReductionAttributes>().axes;
+  const std::optional<ReductionPlan> words = plan_words(operand_of(*tensor), mask, most_multiprocessors);
+  return std::max(words ? words->partials() : 0, partials(call, mask)) * 8;
 }
 std::int64_t count_workspace(const OpCall& call, const Inference& /*in*/) { return partials(call, ~0U) * 8; }
 
+int multiprocessors_of(const Queue& queue) { return std::min(queue.properties().multiprocessors, most_multiprocessors); }
+
 // Calls run(plan, dtype, queue, call) unless there is nothing to write.
 template <class Run>
-void reduce(const KernelCall& call, const KernelContext& context, std::uint32_t mask, bool keeps_order, Run&& run) {
-  const Operand& in = device_input(call, 0);
+void reduce_operand(const Operand& in, const KernelCall& call, const KernelContext& context, std::uint32_t mask,
+                    const ReductionTraits& traits, Run&& run) {
   Queue& queue = queue_of(context);
-  ReductionPlan plan = plan_reduction(in, mask, std::min(queue.properties().multiprocessors, most_multiprocessors), keeps_order);
+  ReductionPlan plan = plan_reduction(in, mask, multiprocessors_of(queue), traits);
   if (plan.task.outputs == 0) return;
   plan.task.out = call.out().data;
   if (plan.task.parts > 1) plan.task.partials = call.scratch().data;
   run(plan, in.dtype, queue, call);
 }
 template <class Run>
-void reduce(const KernelCall& call, const KernelContext& context, Run&& run) {
-  reduce(call, context, call.attributes->as<ReductionAttributes>().axes, false, run);
+void reduce(const KernelCall& call, const KernelContext& context, std::uint32_t mask, const ReductionTraits& traits, Run&& run) {
+  reduce_operand(device_input(call, 0), call, context, mask, traits, run);
+}
+template <class Run>
+void reduce(const KernelCall& call, const KernelContext& context, Run&& run, const ReductionTraits& traits = plain_reduction) {
+  reduce(call, context, call.attributes->as<ReductionAttributes>().axes, traits, run);
 }
 
 void sum(const KernelCall& call, KernelContext& context) {
@@ -134,9 +251,13 @@ void mean(const KernelCall& call, KernelContext& context) {
   });
 }
 void product(const KernelCall& call, KernelContext& context) {
-  reduce(call, context, [](const auto& plan, DType dtype, auto& queue, const auto& of) {
-    is_floating(dtype) ? multiply_floats(plan, dtype, queue, of) : multiply_integers(plan, dtype, queue, of);
-  });
+  const std::uint32_t mask = call.attributes->as<ReductionAttributes>().axes;
+  const Once once(device_input(call, 0), mask);
+  reduce_operand(once.operand, call, context, mask, plain_reduction,
+                 [&once](const auto& plan, DType dtype, auto& queue, const auto& of) {
+                   is_floating(dtype) ? multiply_floats(plan, dtype, once.times, queue, of)
+                                      : multiply_integers(plan, dtype, once.times, queue, of);
+                 });
 }
 template <bool of_largest>
 void extremum(const KernelCall& call, KernelContext& context) {
@@ -147,20 +268,36 @@ void extremum(const KernelCall& call, KernelContext& context) {
 }
 template <bool of_all>
 void truth(const KernelCall& call, KernelContext& context) {
+  Queue& queue = queue_of(context);
+  const Operand& in = device_input(call, 0);
+  const std::uint32_t mask = call.attributes->as<ReductionAttributes>().axes;
+  std::optional<ReductionPlan> words = plan_words(in, mask, multiprocessors_of(queue));
+  if (words && reinterpret_cast<std::uintptr_t>(call.out().data) % 4 == 0) {
+    words->task.out = call.out().data;
+    if (words->task.parts > 1) words->task.partials = call.scratch().data;
+    return test_columns(*words, in.dtype, of_all, queue, call);
+  }
   reduce(call, context,
          [](const auto& plan, DType dtype, auto& queue, const auto& of) { test_elements(plan, dtype, of_all, queue, of); });
 }
 void count_nonzero(const KernelCall& call, KernelContext& context) { reduce(call, context, count_elements); }
-void count_all_nonzero(const KernelCall& call, KernelContext& context) { reduce(call, context, ~0U, false, count_elements); }
+void count_all_nonzero(const KernelCall& call, KernelContext& context) {
+  reduce(call, context, ~0U, plain_reduction, count_elements);
+}
 template <bool takes_root>
 void variance(const KernelCall& call, KernelContext& context) {
   const double correction = call.attributes->as<ReductionAttributes>().parameter;
-  reduce(call, context, [correction](const auto& plan, DType dtype, auto& queue, const auto& of) {
-    const double divisor = std::max(static_cast<double>(plan.task.length) - correction, 0.0);
-    variance_of_elements(plan, dtype, divisor, takes_root, queue, of);
-  });
+  reduce(
+      call, context,
+      [correction](const auto& plan, DType dtype, auto& queue, const auto& of) {
+        const double divisor = std::max(static_cast<double>(plan.task.length) - correction, 0.0);
+        variance_of_elements(plan, dtype, divisor, takes_root, queue, of);
+      },
+      heavy_reduction);
 }
-void log_sum_exp(const KernelCall& call, KernelContext& context) { reduce(call, context, log_sum_exp_of_elements); }
+void log_sum_exp(const KernelCall& call, KernelContext& context) {
+  reduce(call, context, log_sum_exp_of_elements, heavy_reduction);
+}
 void norm(const KernelCall& call, KernelContext& context) {
   const double order = call.attributes->as<ReductionAttributes>().parameter;
   reduce(call, context, [order](const auto& plan, DType dtype, auto& queue, const auto& of) {
@@ -171,8 +308,17 @@ void norm(const KernelCall& call, KernelContext& context) {
 }
 template <bool of_largest>
 void argument(const KernelCall& call, KernelContext& context) {
-  const std::uint32_t mask = 1U << call.attributes->as<ArgumentAttributes>().axis;
-  reduce(call, context, mask, true, [](const auto& plan, DType dtype, auto& queue, const auto& of) {
+  const std::int32_t axis = call.attributes->as<ArgumentAttributes>().axis;
+  if (axis == ArgumentAttributes::all_axes) {
+    const Operand& in = device_input(call, 0);
+    Queue& queue = queue_of(context);
+    ArgumentLines lines = argument_lines(in, multiprocessors_of(queue));
+    lines.task.out = call.out().data;
+    if (lines.task.parts > 1) lines.task.partials = call.scratch().data;
+    return is_floating(in.dtype) ? place_among_floats(lines, in.dtype, of_largest, queue, call)
+                                 : place_among_integers(lines, in.dtype, of_largest, queue, call);
+  }
+  reduce(call, context, 1U << axis, ordered_reduction, [](const auto& plan, DType dtype, auto& queue, const auto& of) {
     is_floating(dtype) ? place_among_floats(plan, dtype, of_largest, queue, of)
                        : place_among_integers(plan, dtype, of_largest, queue, of);
   });
@@ -180,9 +326,9 @@ void argument(const KernelCall& call, KernelContext& context) {
 
 [[maybe_unused]] const bool is_registered =
     register_cuda_kernel("Sum", sum, workspace<8>) && register_cuda_kernel("Mean", mean, workspace<8>) &&
-    register_cuda_kernel("Prod", product, workspace<8>) && register_cuda_kernel("Max", extremum<true>, workspace<8>) &&
-    register_cuda_kernel("Min", extremum<false>, workspace<8>) && register_cuda_kernel("All", truth<true>, workspace<8>) &&
-    register_cuda_kernel("Any", truth<false>, workspace<8>) &&
+    register_cuda_kernel("Prod", product, product_workspace) && register_cuda_kernel("Max", extremum<true>, workspace<8>) &&
+    register_cuda_kernel("Min", extremum<false>, workspace<8>) && register_cuda_kernel("All", truth<true>, truth_workspace) &&
+    register_cuda_kernel("Any", truth<false>, truth_workspace) &&
     register_cuda_kernel("CountNonzeroOnAxes", count_nonzero, workspace<8>) &&
     register_cuda_kernel("CountNonzero", count_all_nonzero, count_workspace) &&
     register_cuda_kernel("Var", variance<false>, workspace<24>) && register_cuda_kernel("Std", variance<true>, workspace<24>) &&

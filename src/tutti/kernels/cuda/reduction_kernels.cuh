@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "tutti/kernels/cuda/column_packs.cuh"
 #include "tutti/kernels/cuda/launch.h"
 #include "tutti/kernels/cuda/reduction_shares.cuh"
 
@@ -14,7 +15,8 @@ namespace tutti::kernels::cuda {
 
 // Threads that hold much need more registers each.
 template <class R>
-inline constexpr bool is_lean = !TakesGroups<R> && !SharesItself<R> && sizeof(typename R::Total) <= 8;
+inline constexpr bool is_lean =
+    !TakesGroups<R> && !SharesItself<R> && sizeof(typename R::Total) <= 8 && sizeof(typename R::Element) > 1;
 
 template <class R, bool is_side_by_side>
 __global__ void __launch_bounds__(reduction_group_threads)
@@ -109,16 +111,37 @@ __global__ void __launch_bounds__(reduction_group_threads)
 // The kernels go round as often as needed.
 inline unsigned blocks_for(std::int64_t wanted) { return static_cast<unsigned>(std::min<std::int64_t>(wanted, 1 << 30)); }
 
+inline unsigned blocks_of_groups(const ReductionTask& task, int per_block) {
+  return blocks_for((task.outputs + per_block - 1) / per_block);
+}
+
+// Merges partial totals and writes what they give.
+template <class Ending>
+void finish_reduction(const ReductionTask& task, const Ending& ending, Queue& queue, const KernelCall& call) {
+  if (task.length > 0 && task.parts >= 64) {
+    launch<finish_by_block<Ending>>(queue, call, {blocks_for(task.outputs), reduction_group_threads}, task, ending);
+  } else {
+    launch<finish_by_thread<Ending>>(queue, call, {blocks_of_groups(task, reduction_group_threads), reduction_group_threads},
+                                     task, ending);
+  }
+}
+
+// Where they lie in packs.
+template <class R>
+void run_column_packs(const ReductionTask& task, const R& r, Queue& queue, const KernelCall& call) {
+  const unsigned blocks = blocks_for((task.outputs + column_tile - 1) / column_tile * task.parts);
+  launch<reduce_by_column_pack<R>>(queue, call, {blocks, column_pack_threads}, task, r);
+  if (task.partials != nullptr) finish_reduction<typename R::Ending>(task, r, queue, call);
+}
+
 template <class R>
 void run_reduction(const ReductionPlan& plan, const R& r, Queue& queue, const KernelCall& call) {
   using Ending = typename R::Ending;
-  const Ending& ending = r;
   const ReductionTask& task = plan.task;
-  const auto groups = [&task](int per_block) { return blocks_for((task.outputs + per_block - 1) / per_block); };
   if (task.length > 0) {
     switch (plan.mapping) {
       case ReductionMapping::by_group: {
-        const Grid grid{groups(reduction_group_threads / task.lanes), reduction_group_threads};
+        const Grid grid{blocks_of_groups(task, reduction_group_threads / task.lanes), reduction_group_threads};
         if constexpr (!SharesItself<R>) {
           if (!plan.is_side_by_side) {
             launch<reduce_by_group<R, false>>(queue, call, grid, task, r);
@@ -140,6 +163,10 @@ void run_reduction(const ReductionPlan& plan, const R& r, Queue& queue, const Ke
         break;
       }
       case ReductionMapping::by_column: {
+        if constexpr (takes_column_packs<R>()) {
+          if (lies_in_packs(task, columns_together<R>(), sizeof(typename R::Element)))
+            return run_column_packs(task, r, queue, call);
+        }
         const Grid grid{blocks_for((task.outputs + task.lanes - 1) / task.lanes * task.parts), reduction_block_threads};
         if constexpr (!SharesItself<R>) {
           if (task.reduced.rank != 1) {
@@ -153,11 +180,7 @@ void run_reduction(const ReductionPlan& plan, const R& r, Queue& queue, const Ke
     }
     if (task.partials == nullptr) return;
   }
-  if (task.length > 0 && task.parts >= 64) {
-    launch<finish_by_block<Ending>>(queue, call, {blocks_for(task.outputs), reduction_group_threads}, task, ending);
-  } else {
-    launch<finish_by_thread<Ending>>(queue, call, {groups(reduction_group_threads), reduction_group_threads}, task, ending);
-  }
+  finish_reduction<Ending>(task, r, queue, call);
 }
 
 }  // namespace tutti::kernels::cuda

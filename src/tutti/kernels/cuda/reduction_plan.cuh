@@ -7,7 +7,7 @@ namespace tutti::kernels::cuda {
 
 inline constexpr int reduction_block_threads = 512;
 inline constexpr int reduction_blocks_per_multiprocessor = 3;
-inline constexpr int reduction_group_threads = 256;  // of a block whose threads work in groups
+inline constexpr int reduction_group_threads = 128;  // of a block whose threads work in groups
 
 inline constexpr int most_multiprocessors = 256;  // room for partial totals is asked for before the GPU is known
 
@@ -39,8 +39,18 @@ struct ReductionPlan {
   [[nodiscard]] std::int64_t partials() const { return task.parts > 1 ? task.parts * task.outputs : 0; }
 };
 
-// More multiprocessors never give fewer parts. Elements are taken in the order of memory, whatever the order of the axes, unless
-// that matters.
-ReductionPlan plan_reduction(const Operand& in, std::uint32_t mask, int multiprocessors, bool keeps_order = false);
+// What the plan has to know of a reduction.
+struct ReductionTraits {
+  bool keeps_order = false;                                             // of the axes; otherwise elements are taken as they lie
+  int blocks_per_multiprocessor = reduction_blocks_per_multiprocessor;  // that run at once
+};
+inline constexpr ReductionTraits plain_reduction{};
+inline constexpr ReductionTraits heavy_reduction{.blocks_per_multiprocessor =
+                                                     2};  // totals of more than 8 bytes, or elements of 1
+inline constexpr ReductionTraits ordered_reduction{.keeps_order = true, .blocks_per_multiprocessor = 2};
+
+// More multiprocessors never give fewer parts.
+ReductionPlan plan_reduction(const Operand& in, std::uint32_t mask, int multiprocessors,
+                             const ReductionTraits& traits = plain_reduction);
 
 }  // namespace tutti::kernels::cuda

@@ -100,11 +100,13 @@ struct Run<U, 0> {
 };
 
 inline constexpr int run_threads = 256;
-inline constexpr int runs_in_flight = 4;  // of a thread
+// Of a thread. One that repeats an element stores more than it loads.
+template <int step>
+inline constexpr int runs_in_flight = step == 0 ? 2 : 1;
 
 // Copies lines: the innermost axis, along which the output lies side by side and the input as `step` says. Of the output's
 // aligned packs, `packs` for each line, the first and last may lie outside of it in part or altogether.
-template <class U, int step, int unroll = runs_in_flight>
+template <class U, int step, int unroll = runs_in_flight<step>>
 __global__ void __launch_bounds__(run_threads)
     copy_lines_kernel(U* to, const U* from, Span<U> span, Layout<std::uint32_t, 2> layout, Divisor<std::uint32_t> packs,
                       std::uint32_t count) {

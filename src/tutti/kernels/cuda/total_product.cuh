@@ -11,14 +11,25 @@ template <class T, class TotalType>
 struct TotalProduct {
   using Total = TotalType;
   using Out = T;
+  std::int64_t times;  // every element is there so often
   __device__ __forceinline__ Total none() const { return 1; }
   __device__ __forceinline__ Total merge(Total a, Total b) const { return a * b; }
   __device__ __forceinline__ Out finish(Total total) const {
     if constexpr (std::is_same_v<Total, double>) {
-      return rounded<T>(total);
+      return rounded<T>(raised(total));
     } else {
-      return static_cast<T>(total);
+      return static_cast<T>(raised(total));
     }
+  }
+
+ private:
+  // By squares: what a product in pairs of equal factors gives.
+  __device__ __forceinline__ Total raised(Total square) const {
+    Total power = 1;
+    for (std::int64_t left = times; left > 0; left /= 2, square *= square) {
+      if (left % 2 != 0) power *= square;
+    }
+    return power;
   }
 };
 template <class T, class Ending_>
