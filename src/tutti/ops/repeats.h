@@ -27,6 +27,16 @@ inline std::uint32_t repeated_axes(const Tensor& x) noexcept {
   return out;
 }
 
+// The last so many axes, as a bit mask.
+inline std::uint32_t last_axes(const Tensor& x, std::size_t axes) noexcept {
+  return ((1U << x.rank()) - 1U) & ~((1U << (x.rank() - axes)) - 1U);
+}
+
+// Whether all elements along these axes are one in memory, and there are so many that it pays to ask.
+inline bool repeats_along(const Tensor& x, std::uint32_t axes, Site site) {
+  return axes != 0 && (repeated_axes(x) & axes) == axes && is_worth_two_ops(x, site);
+}
+
 // A view with one element along each of these axes.
 inline Tensor once_along(const Tensor& x, std::uint32_t axes, Site site) {
   Tensor out = x;

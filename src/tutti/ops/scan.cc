@@ -4,7 +4,7 @@
 #include "tutti/base/text.h"
 #include "tutti/exec/executor.h"
 #include "tutti/exec/scan_attributes.h"
-#include "tutti/ops/axis_last.h"
+#include "tutti/ops/columns.h"
 #include "tutti/ops/elementwise.h"
 #include "tutti/ops/repeats.h"
 
@@ -16,23 +16,45 @@ void infer_scan(Inference& in) {
   in.expect_inputs(1);
   Shape out = in.shape(0);
   if (out.empty()) in.reject_shapes("the input needs at least one axis");
-  if (in.attributes<ScanAttributes>().include_initial) ++out[out.size() - 1];
+  const auto attributes = in.attributes<ScanAttributes>();
+  if (attributes.after < 0 || static_cast<std::size_t>(attributes.after) >= out.size())
+    in.reject_shapes("it has no such axis to run along");
+  if (attributes.times != 0) {
+    if (attributes.times < 0 || attributes.after != 0 || out[out.size() - 1] != 1)
+      in.reject_shapes("a line that repeats one element has one");
+    out[out.size() - 1] = attributes.times;
+  }
+  if (attributes.include_initial) ++out[out.size() - 1 - static_cast<std::size_t>(attributes.after)];
   in.output(is_floating(in.dtype(0)) ? in.dtype(0) : DType::i64, out);
 }
 
-// Both work along the last axis.
 const OpRow& sum_row = register_op({.name = "Cumsum", .infer = infer_scan, .wants_dense = true});
 const OpRow& product_row = register_op({.name = "Cumprod", .infer = infer_scan, .wants_dense = true});
+
+// A strip of columns is gone down once, however long they are.
+constexpr detail::ColumnLimits column_limits{
+    .longest_on_host = detail::any_length, .longest_elsewhere = detail::any_length, .fewest_elsewhere = 4096};
+
+Tensor run_scan(const OpRow& row, const Tensor& operand, const ScanAttributes& attributes, Site site) {
+  OpCall call(row, site);
+  call.add(operand);
+  call.attributes = Attributes(attributes);
+  execute(call);
+  return std::move(call.outputs[0]);
+}
 
 Tensor scan(const OpRow& row, const Tensor& x, std::int64_t given_axis, bool include_initial, Site site) {
   const std::size_t axis = checked_axis(given_axis, x.rank(site), site);
   return detail::once_per_line(x, axis, site, [&](const Tensor& once) {
-    const Tensor lines = detail::axis_last(once, axis, site);
-    OpCall call(row, site);
-    call.add(lines);
-    call.attributes = Attributes(ScanAttributes{include_initial});
-    execute(call);
-    return detail::axis_back(call.outputs[0], axis, site);
+    if ((detail::repeated_axes(once) >> axis & 1U) == 0) [[likely]] {
+      return detail::along_axis(once, axis, column_limits, site, [&](const Tensor& operand, std::int32_t after) {
+        return run_scan(row, operand, {include_initial, after}, site);
+      });
+    }
+    // A line of equal elements is read as one.
+    const Tensor lines = detail::axis_last(detail::once_along(once, 1U << axis, site), axis, site);
+    const Tensor results = run_scan(row, lines, {.include_initial = include_initial, .times = once.shape()[axis]}, site);
+    return detail::axis_back(results, axis, site);
   });
 }
 

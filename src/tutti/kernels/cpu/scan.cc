@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <vector>
 
 #include "tutti/exec/scan_attributes.h"
@@ -11,7 +12,8 @@ namespace tutti::kernels {
 namespace {
 
 // Each way to scan has: Carry, what goes from piece to piece; `scan`, which writes n results and gives what is carried on;
-// `total`, what a piece adds to the carry, where long lines can be cut; `put_first`, the value of nothing.
+// `total`, what a piece adds to the carry, where long lines can be cut; `step`, one row of columns; `scan_repeated`, a line of
+// one element; `put_first`, the value of nothing.
 template <class W>
 struct FloatSum {
   using Carry = double;
@@ -36,6 +38,40 @@ struct FloatSum {
     });
     return carry;
   }
+  // Of the element `from`, n times.
+  Carry scan_repeated(std::int64_t from, std::int64_t to, std::int64_t n) const {
+    Carry carry = 0;
+    repeat(from, to, n, [&](const W* piece, W* into, std::size_t some) { carry = scan_row<W>()(piece, into, carry, some); });
+    return carry;
+  }
+  // f(elements, results, how many) for pieces.
+  template <class F>
+  void repeat(std::int64_t from, std::int64_t to, std::int64_t n, const F& f) const {
+    LineRoom<W> one;
+    LineRoom<W> elements;
+    LineRoom<W> results;
+    elements.elements.fill(*x.read(from, 1, one));
+    for (std::int64_t at = 0; at < n; at += line_chunk) {
+      const auto some = static_cast<std::size_t>(std::min(line_chunk, n - at));
+      W* into = out.room(to + at, results);
+      f(elements.elements.data(), into, some);
+      out.write(to + at, into, some);
+    }
+  }
+  // The next n elements of as many columns.
+  void step(std::int64_t from, std::int64_t to, std::int64_t n, Carry* carries) const {
+    step_with(from, to, n, carries, [](double carry, W element) { return carry + static_cast<double>(element); });
+  }
+  template <class Next>
+  void step_with(std::int64_t from, std::int64_t to, std::int64_t n, Carry* carries, const Next& next) const {
+    LineRoom<W> room;
+    x.for_each_piece(from, n, room, [&](std::int64_t at, const W* piece, std::size_t some) {
+      W* into = out.room(to + at - from, room);
+      Carry* carry = carries + (at - from);
+      for (std::size_t i = 0; i < some; ++i) into[i] = static_cast<W>(carry[i] = next(carry[i], piece[i]));
+      out.write(to + at - from, into, some);
+    });
+  }
   void put_first(std::int64_t at) const { put(at, 0); }
   void put(std::int64_t at, W value) const {
     LineRoom<W> room;
@@ -51,6 +87,16 @@ struct FloatProduct : FloatSum<W> {
   static constexpr bool can_be_cut = false;
   using FloatSum<W>::FloatSum;
   void put_first(std::int64_t at) const { this->put(at, 1); }
+  double scan_repeated(std::int64_t from, std::int64_t to, std::int64_t n) const {
+    double carry = 1;
+    this->repeat(from, to, n, [&](const W* piece, W* into, std::size_t some) {
+      for (std::size_t i = 0; i < some; ++i) into[i] = static_cast<W>(carry *= static_cast<double>(piece[i]));
+    });
+    return carry;
+  }
+  void step(std::int64_t from, std::int64_t to, std::int64_t n, double* carries) const {
+    this->step_with(from, to, n, carries, [](double carry, W element) { return carry * static_cast<double>(element); });
+  }
   double scan(std::int64_t from, std::int64_t to, std::int64_t n, double carry) const {
     LineRoom<W> room;
     this->x.for_each_piece(from, n, room, [&](std::int64_t at, const W* piece, std::size_t some) {
@@ -84,16 +130,63 @@ struct Integers {
     for (std::int64_t i = 0; i < n; ++i) out[to + i] = static_cast<std::int64_t>(carry = next(carry, x[from + i]));
     return carry;
   }
+  Carry scan_repeated(std::int64_t from, std::int64_t to, std::int64_t n) const {
+    Carry carry = multiplies ? 1 : 0;
+    for (std::int64_t i = 0; i < n; ++i) out[to + i] = static_cast<std::int64_t>(carry = next(carry, x[from]));
+    return carry;
+  }
+  void step(std::int64_t from, std::int64_t to, std::int64_t n, Carry* carries) const {
+    for (std::int64_t i = 0; i < n; ++i) out[to + i] = static_cast<std::int64_t>(carries[i] = next(carries[i], x[from + i]));
+  }
   void put_first(std::int64_t at) const { out[at] = multiplies ? 1 : 0; }
 };
+
+// A strip of columns at a time goes down the rows of its matrix.
+template <bool multiplies, class Scan>
+void scan_columns(const KernelCall& call, Parallel& parallel, const Scan& scan, const ScanAttributes& attributes) {
+  using Carry = typename Scan::Carry;
+  constexpr std::int64_t strip = 256;
+  const Operand& in = call.in(0);
+  const auto after = static_cast<std::size_t>(attributes.after);
+  const std::int64_t length = in.axes[in.rank - 1 - after].size;
+  const std::int64_t columns = LineShape(in, after).length;
+  const std::int64_t initial = attributes.include_initial ? 1 : 0;
+  const std::int64_t strips = (columns + strip - 1) / strip;
+  for_each_lines(parallel, LineShape(in, after + 1).lines * strips, in.count(), [&](std::int64_t begin, std::int64_t end) {
+    std::vector<Carry> carries(static_cast<std::size_t>(std::min(strip, columns)));
+    for (std::int64_t i = begin; i < end; ++i) {
+      const std::int64_t first = i % strips * strip;
+      const std::int64_t some = std::min(strip, columns - first);
+      std::int64_t from = i / strips * length * columns + first;
+      std::int64_t to = i / strips * (length + initial) * columns + first;
+      std::fill(carries.begin(), carries.end(), Carry{multiplies ? 1 : 0});
+      if (initial != 0) {
+        for (std::int64_t k = 0; k < some; ++k) scan.put_first(to + k);
+        to += columns;
+      }
+      for (std::int64_t row = 0; row < length; ++row, from += columns, to += columns) scan.step(from, to, some, carries.data());
+    }
+  });
+}
 
 template <bool multiplies, class Scan>
 void scan_lines(const KernelCall& call, Parallel& parallel, const Scan& scan) {
   using Carry = typename Scan::Carry;
+  const auto attributes = call.attributes->as<ScanAttributes>();
+  if (attributes.after > 0) return scan_columns<multiplies>(call, parallel, scan, attributes);
   const LineShape shape(call.in(0));
-  const std::int64_t length = shape.length;
-  const std::int64_t initial = call.attributes->as<ScanAttributes>().include_initial ? 1 : 0;
+  const std::int64_t length = attributes.times != 0 ? attributes.times : shape.length;
+  const std::int64_t initial = attributes.include_initial ? 1 : 0;
   const std::int64_t step = length + initial;
+  if (attributes.times != 0) {
+    for_each_lines(parallel, shape.lines, shape.lines * length, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t line = begin; line < end; ++line) {
+        if (initial != 0) scan.put_first(line * step);
+        scan.scan_repeated(line, line * step + initial, length);
+      }
+    });
+    return;
+  }
   constexpr Carry nothing = multiplies ? 1 : 0;
   if constexpr (Scan::can_be_cut) {
     if (length > long_line && shape.lines < 16) {

@@ -19,7 +19,6 @@ void narrow(Operand& operand, std::size_t axis, std::int64_t from, std::int64_t 
 
 template <class U>
 void launch_pad(const PaddedAxes& axes, const Span<U>& span, const KernelCall& call, Queue& queue) {
-  constexpr std::int64_t at_a_time = std::int64_t{run_threads} * runs_in_flight<step> * pack_width<U>;
   const Operand& value = call.in(1);
   PadTask<U> task{};
   task.out = call.out().as<U>();
@@ -38,11 +37,15 @@ void launch_pad(const PaddedAxes& axes, const Span<U>& span, const KernelCall& c
     task.inside[i] = static_cast<std::uint32_t>(axes.axes[i].inside);
     task.stride[i] = static_cast<std::int32_t>(axes.axes[i].stride);
   }
-  const Grid grid{dim3(static_cast<unsigned>((task.count + at_a_time - 1) / at_a_time)), dim3(run_threads)};
+  const auto run = [&]<int step>(std::integral_constant<int, step>) {
+    constexpr std::int64_t at_a_time = std::int64_t{run_threads} * runs_in_flight<step> * pack_width<U>;
+    const Grid grid{dim3(static_cast<unsigned>((task.count + at_a_time - 1) / at_a_time)), dim3(run_threads)};
+    launch<pad_kernel<U, step>>(queue, call, grid, task);
+  };
   switch (axes.axes[0].stride) {
-    case 0: return launch<pad_kernel<U, 0>>(queue, call, grid, task);
-    case 1: return launch<pad_kernel<U, 1>>(queue, call, grid, task);
-    default: return launch<pad_kernel<U, -1>>(queue, call, grid, task);
+    case 0: return run(std::integral_constant<int, 0>{});
+    case 1: return run(std::integral_constant<int, 1>{});
+    default: return run(std::integral_constant<int, -1>{});
   }
 }
 

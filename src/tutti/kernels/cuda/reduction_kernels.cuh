@@ -13,10 +13,15 @@
 
 namespace tutti::kernels::cuda {
 
-// Threads that hold much need more registers each.
+// Threads that hold much need more registers each: wide totals, runs, words of several small elements.
 template <class R>
-inline constexpr bool is_lean =
-    !TakesGroups<R> && !SharesItself<R> && sizeof(typename R::Total) <= 8 && sizeof(typename R::Element) > 1;
+consteval bool is_lean() {
+  if constexpr (TakesGroups<R> || SharesItself<R>) {
+    return false;
+  } else {
+    return sizeof(typename R::Total) <= 8 && sizeof(typename R::Element) > 1;
+  }
+}
 
 template <class R, bool is_side_by_side>
 __global__ void __launch_bounds__(reduction_group_threads)
@@ -36,7 +41,8 @@ __global__ void __launch_bounds__(reduction_group_threads)
 }
 
 template <class R, bool is_side_by_side>
-__global__ void __launch_bounds__(reduction_block_threads, is_side_by_side&& is_lean<R> ? reduction_blocks_per_multiprocessor : 2)
+__global__ void __launch_bounds__(reduction_block_threads,
+                                  is_side_by_side&& is_lean<R>() ? reduction_blocks_per_multiprocessor : 2)
     reduce_by_block(const __grid_constant__ ReductionTask task, const __grid_constant__ R r) {
   using Total = typename R::Total;
   const std::int64_t jobs = task.outputs * task.parts;

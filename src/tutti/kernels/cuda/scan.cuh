@@ -1,4 +1,4 @@
-// The kernels behind running sums and products.
+// The kernels behind running sums and products of lines, and the choice between those and columns.
 #pragma once
 
 #include <cub/block/block_load.cuh>
@@ -6,65 +6,27 @@
 #include <cub/block/block_scan.cuh>
 #include <cub/block/block_store.cuh>
 
-#include "tutti/kernels/cuda/math.cuh"
 #include "tutti/kernels/cuda/scan.h"
+#include "tutti/kernels/cuda/scan_columns.cuh"
+#include "tutti/kernels/cuda/scanning.cuh"
 
 namespace tutti::kernels::cuda {
-
-// Elements are joined as Part within a tile, tiles as Carry. Integers are unsigned: they wrap.
-template <class T, bool multiplies_>
-struct Scanning {
-  static constexpr bool multiplies = multiplies_;
-  using Part = unsigned long long;
-  using Carry = unsigned long long;
-  using Out = long long;
-  static __device__ __forceinline__ Part part(T x) { return static_cast<Part>(static_cast<long long>(x)); }
-  static __device__ __forceinline__ Out finish(Carry before, Part here) {
-    return static_cast<Out>(multiplies ? before * here : before + here);
-  }
-};
-// Products are taken in double, so that those of a few factors stay in range.
-template <class T, bool multiplies_>
-  requires(is_half<T> || std::is_floating_point_v<T>)
-struct Scanning<T, multiplies_> {
-  static constexpr bool multiplies = multiplies_;
-  using Part = std::conditional_t<multiplies, double, Working<T>>;
-  using Carry = double;
-  using Out = T;
-  static __device__ __forceinline__ Part part(T x) { return static_cast<Part>(widen(x)); }
-  static __device__ __forceinline__ Out finish(Carry before, Part here) {
-    return narrow<T>(static_cast<Working<T>>(multiplies ? before * here : static_cast<Part>(before) + here));
-  }
-};
-
-template <bool multiplies>
-struct Joined {
-  template <class V>
-  __device__ __forceinline__ V operator()(const V& a, const V& b) const {
-    return multiplies ? a * b : a + b;
-  }
-};
-
-template <class S>
-__device__ __forceinline__ typename S::Out value_of_nothing() {
-  return S::finish(S::multiplies ? 1 : 0, S::multiplies ? 1 : 0);
-}
 
 // The results of a line begin at out + line * step + initial, after the value of nothing if there is one.
 template <class T, class S>
 __global__ void __launch_bounds__(128)
-    scan_by_warp(const T* x, typename S::Out* out, std::int64_t lines, int length, int initial) {
+    scan_by_warp(const T* x, typename S::Out* out, std::int64_t lines, int length, int initial, int step) {
   constexpr Joined<S::multiplies> join;
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const std::int64_t line = static_cast<std::int64_t>(blockIdx.x) * 4 + threadIdx.x / 32;
   if (line >= lines) return;  // the whole warp
-  const T* from = x + line * length;
+  const T* from = x + (step == 0 ? line : line * length);
   typename S::Out* to = out + line * (length + initial) + initial;
   if (initial != 0 && lane == 0) to[-1] = value_of_nothing<S>();
   typename S::Carry carry = S::multiplies ? 1 : 0;
   for (int at = 0; at < length; at += 32) {
     const bool is_in = at + lane < length;
-    typename S::Part here = is_in ? S::part(from[at + lane]) : static_cast<typename S::Part>(S::multiplies ? 1 : 0);
+    typename S::Part here = is_in ? S::part(from[(at + lane) * step]) : static_cast<typename S::Part>(S::multiplies ? 1 : 0);
 #pragma unroll
     for (int apart = 1; apart < 32; apart *= 2) {
       const typename S::Part before = __shfl_up_sync(0xffffffffU, here, apart);
@@ -75,10 +37,11 @@ __global__ void __launch_bounds__(128)
   }
 }
 
+// `step`: from one element of a line to the next; 0 where one stands for all.
 // A block has one part of a line, and goes through its tiles; `carries` has what comes before each part, or is null.
 template <class T, class S>
 __global__ void __launch_bounds__(scan_threads)
-    scan_by_block(const T* x, typename S::Out* out, ScanPlan plan, int initial, const typename S::Carry* carries) {
+    scan_by_block(const T* x, typename S::Out* out, ScanPlan plan, int initial, const typename S::Carry* carries, int step) {
   using Load = cub::BlockLoad<T, scan_threads, scan_items, cub::BLOCK_LOAD_WARP_TRANSPOSE>;
   using Scan = cub::BlockScan<typename S::Part, scan_threads>;
   using Store = cub::BlockStore<typename S::Out, scan_threads, scan_items, cub::BLOCK_STORE_WARP_TRANSPOSE>;
@@ -91,14 +54,17 @@ __global__ void __launch_bounds__(scan_threads)
   const std::int64_t line = blockIdx.x / plan.parts;
   const std::int64_t begin = (blockIdx.x - line * plan.parts) * plan.part;
   const std::int64_t end = begin + plan.part < plan.length ? begin + plan.part : plan.length;
-  const T* from = x + line * plan.length;
+  const T* from = x + (step == 0 ? line : line * plan.length);
   typename S::Out* to = out + line * (plan.length + initial) + initial;
   if (initial != 0 && begin == 0 && threadIdx.x == 0) to[-1] = value_of_nothing<S>();
   typename S::Carry carry = carries != nullptr ? carries[blockIdx.x] : (S::multiplies ? 1 : 0);
   for (std::int64_t at = begin; at < end; at += scan_tile) {
     const int n = static_cast<int>(end - at < scan_tile ? end - at : scan_tile);
     T items[scan_items];
-    if (n == scan_tile) {
+    if (step == 0) {
+#pragma unroll
+      for (T& item : items) item = *from;
+    } else if (n == scan_tile) {
       Load(storage.load).Load(from + at, items);
     } else {
       Load(storage.load).Load(from + at, items, n, T{});  // what is read beyond the end reaches no result
@@ -125,20 +91,20 @@ __global__ void __launch_bounds__(scan_threads)
 
 // What each part adds up to. Eight elements at a time are joined before they meet the rest.
 template <class T, class S>
-__global__ void __launch_bounds__(scan_threads) totals_of_parts(const T* x, ScanPlan plan, typename S::Carry* totals) {
+__global__ void __launch_bounds__(scan_threads) totals_of_parts(const T* x, ScanPlan plan, typename S::Carry* totals, int step) {
   using Reduce = cub::BlockReduce<typename S::Carry, scan_threads>;
   __shared__ typename Reduce::TempStorage storage;
   constexpr Joined<S::multiplies> join;
   const std::int64_t line = blockIdx.x / plan.parts;
   const std::int64_t begin = (blockIdx.x - line * plan.parts) * plan.part;
   const std::int64_t end = begin + plan.part < plan.length ? begin + plan.part : plan.length;
-  const T* from = x + line * plan.length;
+  const T* from = x + (step == 0 ? line : line * plan.length);
   typename S::Carry mine = S::multiplies ? 1 : 0;
   for (std::int64_t at = begin + threadIdx.x; at < end; at += scan_tile) {
     typename S::Part some = S::multiplies ? 1 : 0;
 #pragma unroll
     for (int i = 0; i < scan_items; ++i) {
-      if (at + i * scan_threads < end) some = join(some, S::part(from[at + i * scan_threads]));
+      if (at + i * scan_threads < end) some = join(some, S::part(from[(at + i * scan_threads) * step]));
     }
     mine = join(mine, static_cast<typename S::Carry>(some));
   }
@@ -166,19 +132,22 @@ void run_scan(const ScanPlan& plan, bool include_initial, Queue& queue, const Ke
   const T* x = call.in(0).as<T>();
   auto* out = call.out().as<typename S::Out>();
   const int initial = include_initial ? 1 : 0;
+  const auto attributes = call.attributes->as<ScanAttributes>();
+  if (attributes.after > 0) return scan_columns<T, S>(static_cast<std::size_t>(attributes.after), initial, queue, call);
+  const int step = attributes.times != 0 ? 0 : 1;
   if (plan.length <= warp_scan_length) {
     const Grid grid{.blocks = dim3(static_cast<unsigned>((plan.lines + 3) / 4)), .threads = dim3(128)};
-    return launch<scan_by_warp<T, S>>(queue, call, grid, x, out, plan.lines, plan.length, initial);
+    return launch<scan_by_warp<T, S>>(queue, call, grid, x, out, plan.lines, plan.length, initial, step);
   }
   const Grid grid{.blocks = dim3(static_cast<unsigned>(plan.lines * plan.parts)), .threads = dim3(scan_threads)};
   Carry* carries = nullptr;
   if (plan.parts > 1) {
     carries = call.scratch().as<Carry>();
-    launch<totals_of_parts<T, S>>(queue, call, grid, x, plan, carries);
+    launch<totals_of_parts<T, S>>(queue, call, grid, x, plan, carries, step);
     const Grid by_line{.blocks = dim3(static_cast<unsigned>(plan.lines)), .threads = dim3(ScanPlan::most_parts)};
     launch<carries_of_parts<Carry, multiplies>>(queue, call, by_line, carries, plan.parts);
   }
-  launch<scan_by_block<T, S>>(queue, call, grid, x, out, plan, initial, carries);
+  launch<scan_by_block<T, S>>(queue, call, grid, x, out, plan, initial, carries, step);
 }
 
 template <class T>
