@@ -79,9 +79,9 @@ def shares(cells, copy_rate):
               f"{statistics.median(all_shares):.2f} of {len(found)} cells; {len(low)} under {LEAST_SHARE}. Cells with less to move than a "
               f"copy does in {LEAST_US} us (a broadcast operand, worked on once) are left out."]
     if low:
-        lines += ["", *heading(["cell", "share", "TB/s", "time", "theirs"])]
+        lines += ["", *heading(["cell", "share", "TB/s", "time", "a copy of as much", "theirs"])]
         lines += [
-            row([name_of(cell), f"{share:.2f}", f"{share * copy_rate:.2f}", time(cell["ours_us"]),
+            row([name_of(cell), f"{share:.2f}", f"{share * copy_rate:.2f}", time(cell["ours_us"]), time(cell["copy_us"]),
                  time(cell["theirs_us"]) if "theirs_us" in cell else ""])
             for share, cell in low
         ]
