@@ -1,6 +1,8 @@
 #include "tutti/ops/neural.h"
 
+#include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "tutti/base/error.h"
 #include "tutti/base/text.h"
@@ -10,6 +12,7 @@
 #include "tutti/ops/indexing.h"
 #include "tutti/ops/reduction.h"
 #include "tutti/ops/repeats.h"
+#include "tutti/ops/turned.h"
 
 namespace tutti {
 
@@ -115,6 +118,42 @@ Tensor with_labels(const OpRow& row, const Tensor& x, const Tensor& labels, cons
   return std::move(call.outputs[0]);
 }
 
+struct Matrix {
+  std::int64_t rows = 1;
+  std::int64_t columns = 1;
+};
+
+// The matrices that memory holds where the tensor has the same, each transposed: its axes lie in order but for two groups at the
+// end, which have changed places. Nothing where the order is another one.
+std::optional<Matrix> transposed_matrices(const detail::Turned& turned) {
+  const Shape& shape = turned.rows.shape();
+  Dims axes;  // of the tensor, in the order of memory
+  Dims sizes;
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    if (shape[i] == 1) continue;
+    axes.push_back(turned.axes[i]);
+    sizes.push_back(shape[i]);
+  }
+  std::size_t first = 0;  // behind those that lie in order: the tensor's axes, and memory's, before it are the same ones
+  while (first < axes.size()) {
+    const bool is_next = std::all_of(axes.begin() + first, axes.end(), [&](std::int64_t axis) { return axis >= axes[first]; });
+    if (!is_next) break;
+    ++first;
+  }
+  std::size_t columns = first;  // where the second group begins in memory: with the least of the axes
+  for (std::size_t i = first; i < axes.size(); ++i) {
+    if (axes[i] < axes[columns]) columns = i;
+  }
+  Matrix matrix;
+  for (std::size_t i = first; i < axes.size(); ++i) {
+    const bool is_first_of_group = i == first || i == columns;
+    if (!is_first_of_group && axes[i] < axes[i - 1]) return std::nullopt;
+    (i < columns ? matrix.rows : matrix.columns) *= sizes[i];
+  }
+  if (first == axes.size() || axes[axes.size() - 1] > axes[first]) return std::nullopt;
+  return matrix;
+}
+
 }  // namespace
 
 Tensor softmax(const Tensor& x, std::int64_t axis, Site site) { return run_softmax(softmax_row, x, axis, site); }
@@ -153,12 +192,23 @@ Tensor cross_entropy(const Tensor& logits, const Tensor& labels, const CrossEntr
 
 Tensor dropout(const Tensor& x, double p, const DropoutOptions& options, Site site) {
   if (!(p >= 0 && p <= 1)) throw InvalidArgument(text("dropout: the probability must lie between 0 and 1, not be ", p), site);
+  // Which elements are dropped depends on their numbers in row order, not on where they lie.
+  std::optional<detail::Turned> turned = detail::turned(x, site);
+  const std::optional<Matrix> matrix = turned ? transposed_matrices(*turned) : std::nullopt;
+  constexpr std::int64_t words_of_block = 4;
+  constexpr std::int64_t most_elements = std::int64_t{1} << 32;  // of larger ones the copy to row order does not count
+  if (!matrix || matrix->rows % words_of_block != 0 || x.size() >= most_elements) turned.reset();
+  DropoutAttributes attributes{options.key, options.counter, static_cast<std::uint64_t>(std::llround(p * 0x1p32)),
+                               p < 1 ? 1 / (1 - p) : 0};
+  if (turned) {
+    attributes.rows = matrix->rows;
+    attributes.columns = matrix->columns;
+  }
   OpCall call(dropout_row, site);
-  call.add(x);
-  call.attributes = Attributes(DropoutAttributes{options.key, options.counter,
-                                                 static_cast<std::uint64_t>(std::llround(p * 0x1p32)), p < 1 ? 1 / (1 - p) : 0});
+  call.add(turned ? turned->rows : x);
+  call.attributes = Attributes(attributes);
   execute(call);
-  return std::move(call.outputs[0]);
+  return turned ? turned->back(call.outputs[0], site) : std::move(call.outputs[0]);
 }
 
 Tensor one_hot(const Tensor& indices, std::int64_t depth, const OneHotOptions& options, Site site) {
