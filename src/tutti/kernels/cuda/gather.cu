@@ -124,16 +124,20 @@ void launch_fours(const IndexTask& task, const Unit* x, Unit* out, Queue& queue,
 
 template <class Unit, int elements>
 void launch_from_rows(const IndexTask& task, const Unit* x, Unit* out, Queue& queue, const KernelCall& call) {
-  constexpr std::int64_t most_rows = 8;  // of a block; more would leave some blocks without work at the end
+  constexpr std::int64_t most_rows = 8;             // of a block, or as many as it has at once
+  constexpr std::int64_t enough_bytes = 32 * 1024;  // of rows that are there at once; several blocks of such are
+  const std::int64_t row = task.indexed_size[0] * static_cast<std::int64_t>(sizeof(Unit));
   const std::int64_t taken = task.positions.size[0];
   const std::int64_t rows = task.count / taken;
-  const std::int64_t rows_of_block = std::clamp<std::int64_t>(rows / (8 * queue.properties().multiprocessors), 1, most_rows);
+  const std::int64_t share = std::max<std::int64_t>(1, rows / (8 * queue.properties().multiprocessors));
+  const std::int64_t at_once = std::clamp<std::int64_t>(enough_bytes / row, 1, share);
+  const std::int64_t rows_of_block = std::min(share, most_rows * at_once);
   constexpr std::int64_t of_block = std::int64_t{row_threads} * elements;
   const Grid grid{dim3(static_cast<unsigned>((rows + rows_of_block - 1) / rows_of_block),
                        static_cast<unsigned>((taken + of_block - 1) / of_block)),
-                  dim3(row_threads), static_cast<unsigned>(task.indexed_size[0] * sizeof(Unit))};
+                  dim3(row_threads), static_cast<unsigned>(at_once * row)};
   launch<gather_from_rows<Unit, elements>>(queue, call, grid, task, x, out, static_cast<std::uint32_t>(rows),
-                                           static_cast<std::uint32_t>(rows_of_block));
+                                           static_cast<std::uint32_t>(rows_of_block), static_cast<std::uint32_t>(at_once));
 }
 
 // Slices that are dense on both sides.

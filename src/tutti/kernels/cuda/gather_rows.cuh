@@ -1,4 +1,4 @@
-// Picking from dense rows most of whose elements are taken: a block brings a row into shared memory, in order, and picks there.
+// Picking from dense rows most of whose elements are taken: a block brings rows into shared memory, in order, and picks there.
 // Picked from memory, each element would cost a sector of 32 bytes.
 #pragma once
 
@@ -13,15 +13,16 @@ inline constexpr int row_threads = 512;
 inline constexpr std::int64_t longest_row = 48 * 1024;  // bytes; places in a row are kept in 16 bits
 
 // The indices are those of the innermost axis of positions, the same for all rows: a thread looks its own up once for the rows of
-// its block. `elements` are a thread's; a row may have so many that several blocks (y) share them.
+// its block, of which `at_once` are in shared memory together. `elements` are a thread's; a row may have so many that several
+// blocks (y) share them.
 template <class Unit, int elements, int threads = row_threads>
-__global__ void __launch_bounds__(threads) gather_from_rows(const __grid_constant__ IndexTask task, const Unit* x, Unit* out,
-                                                            std::uint32_t rows, std::uint32_t rows_of_block) {
+__global__ void __launch_bounds__(threads)
+    gather_from_rows(const __grid_constant__ IndexTask task, const Unit* x, Unit* out, std::uint32_t rows,
+                     std::uint32_t rows_of_block, std::uint32_t at_once) {
   constexpr int width = pack_width<Unit>;
   constexpr int packs = elements / width;
   constexpr std::uint32_t apart = threads * width;
   extern __shared__ uint4 row_packs[];
-  const auto* const row_bytes = reinterpret_cast<const unsigned char*>(row_packs);
   const auto length = static_cast<std::uint32_t>(task.positions.size[0]);
   const std::uint32_t first = blockIdx.y * (packs * apart) + threadIdx.x * width;
   const std::int64_t size = task.indexed_size[0];
@@ -44,32 +45,40 @@ __global__ void __launch_bounds__(threads) gather_from_rows(const __grid_constan
     }
   }
   const auto packs_of_row = static_cast<std::uint32_t>(size / width);
+  const auto locate_row = [&](std::uint32_t row, const std::int64_t* strides) {
+    const std::uint32_t number[1] = {row * length};
+    std::int64_t offset = 0;
+    take_apart(task.positions, number, [&](int, int axis, std::int64_t here) { offset += here * strides[axis]; });
+    return offset;
+  };
   const std::uint32_t begin = blockIdx.x * rows_of_block;
   const std::uint32_t end = begin + rows_of_block < rows ? begin + rows_of_block : rows;
 #pragma unroll 1
-  for (std::uint32_t row = begin; row < end; ++row) {
-    const std::uint32_t number[1] = {row * length};
-    std::int64_t from = 0;
-    std::int64_t to = 0;
-    take_apart(task.positions, number, [&](int, int axis, std::int64_t here) {
-      from += here * task.place[axis];
-      to += here * task.value[axis];
-    });
-    __syncthreads();  // who still picks from the row before
-    const auto* const source = reinterpret_cast<const uint4*>(x + from);
-    for (std::uint32_t i = threadIdx.x; i < packs_of_row; i += threads)
-      __pipeline_memcpy_async(row_packs + i, source + i, sizeof(uint4));
+  for (std::uint32_t row = begin; row < end; row += at_once) {
+    const std::uint32_t present = at_once < end - row ? at_once : end - row;
+    __syncthreads();  // who still picks from the rows before
+#pragma unroll 1
+    for (std::uint32_t k = 0; k < present; ++k) {
+      const auto* const source = reinterpret_cast<const uint4*>(x + locate_row(row + k, task.place));
+      for (std::uint32_t i = threadIdx.x; i < packs_of_row; i += threads)
+        __pipeline_memcpy_async(row_packs + k * packs_of_row + i, source + i, sizeof(uint4));
+    }
     __pipeline_commit();
     __pipeline_wait_prior(0);
     __syncthreads();
+#pragma unroll 1
+    for (std::uint32_t k = 0; k < present; ++k) {
+      const auto* const row_bytes = reinterpret_cast<const unsigned char*>(row_packs + k * packs_of_row);
+      Unit* const to = out + locate_row(row + k, task.value) + first;
 #pragma unroll
-    for (int p = 0; p < packs; ++p) {
-      if (first + p * apart >= length) break;
-      Pack<Unit, width> pack;
+      for (int p = 0; p < packs; ++p) {
+        if (first + p * apart >= length) break;
+        Pack<Unit, width> pack;
 #pragma unroll
-      for (int i = 0; i < width; ++i)
-        pack.lane[i] = *reinterpret_cast<const Unit*>(row_bytes + (places[p][i / 2] >> (i % 2 * 16) & 0xffffU));
-      *reinterpret_cast<uint4*>(out + to + first + p * apart) = held(pack);
+        for (int i = 0; i < width; ++i)
+          pack.lane[i] = *reinterpret_cast<const Unit*>(row_bytes + (places[p][i / 2] >> (i % 2 * 16) & 0xffffU));
+        *reinterpret_cast<uint4*>(to + p * apart) = held(pack);
+      }
     }
   }
 }
