@@ -194,9 +194,11 @@ Tensor dropout(const Tensor& x, double p, const DropoutOptions& options, Site si
   if (!(p >= 0 && p <= 1)) throw InvalidArgument(text("dropout: the probability must lie between 0 and 1, not be ", p), site);
   // Which elements are dropped depends on their numbers in row order, not on where they lie.
   std::optional<detail::Turned> turned = detail::turned(x, site);
+  // On the host a copy to row order costs less than drawing words down short columns.
+  if (turned && x.impl().buffer()->device().memory().is_host_visible()) turned.reset();
   const std::optional<Matrix> matrix = turned ? transposed_matrices(*turned) : std::nullopt;
   constexpr std::int64_t words_of_block = 4;
-  constexpr std::int64_t most_elements = std::int64_t{1} << 32;  // of larger ones the copy to row order does not count
+  constexpr std::int64_t most_elements = std::int64_t{1} << 32;  // the device counts fours of them in 31 bits
   if (!matrix || matrix->rows % words_of_block != 0 || x.size() >= most_elements) turned.reset();
   DropoutAttributes attributes{options.key, options.counter, static_cast<std::uint64_t>(std::llround(p * 0x1p32)),
                                p < 1 ? 1 / (1 - p) : 0};
