@@ -233,6 +233,58 @@ TEST_F(Picking, TakesRowsOfLargeOperandsThatLieAnyhow) {
   }
 }
 
+TEST_F(Picking, TakesColumnsOfLongRows) {
+  const std::uint64_t seed = fresh_seed();
+  for (const DType dtype : {DType::u8, DType::bf16, DType::f32, DType::f64}) {
+    const auto size = static_cast<std::int64_t>(size_of(dtype));
+    for (const std::int64_t columns : {8 * 1024 / size, 40'000 / size, 40'016 / size + 1, 48 * 1024 / size}) {
+      for (const std::int64_t taken : {columns / 4 / 16 * 16 + 16, columns, std::int64_t{20'000}}) {
+        const auto most = static_cast<double>(columns);
+        const DType index = taken % 32 == 0 ? DType::i32 : DType::i64;
+        const Tensor picked = uniform({taken}, {.key = seed, .low = -most, .high = most, .dtype = index});
+        expect_same("GatherV2", {{dtype, {259, columns}}},
+                    [&](Inputs in) { return take(in[0], copy_to(picked, in[0].device()), 1); });
+      }
+    }
+  }
+}
+
+TEST_F(Picking, NamesAnIndexOutOfRangeOfLongRows) {
+  for (const std::int64_t index : {std::int64_t{4096}, std::int64_t{-4097}, std::int64_t{1} << 40U}) {
+    const Tensor indices = concat({zeros({4095}, DType::i64), full({1}, index, DType::i64)}, 0);
+    try {
+      take(ones({300, 4096}), indices, 1).sync();
+      ADD_FAILURE() << "it was not noticed";
+    } catch (const Error& e) {
+      EXPECT_NE(std::string(e.what()).find(std::to_string(index)), std::string::npos) << e.what();
+    }
+    clear_errors();
+  }
+}
+
+TEST_F(Picking, SetsPlacesOfEachRow) {
+  const std::uint64_t seed = fresh_seed();
+  const auto set = [&](DType dtype, const Shape& shape, Lie lie, std::int64_t taken) {
+    const std::int64_t length = shape[shape.size() - 1];
+    Shape picked = shape;
+    picked[shape.size() - 1] = taken;
+    expect_same("TensorScatterUpdate", {{dtype, shape, lie}, {dtype, picked, lie}}, [&](Inputs in) {
+      const auto most = static_cast<double>(length);
+      const Tensor indices = uniform(picked, {.key = seed, .low = -most, .high = most, .dtype = DType::i64});
+      return scatter(in[0], static_cast<std::int64_t>(shape.size()) - 1, indices, in[1]);
+    });
+  };
+  for (const DType dtype : {DType::u8, DType::bf16, DType::f32, DType::f64}) {
+    for (const Lie lie : {Lie::dense, Lie::transposed, Lie::stepped, Lie::shifted, Lie::expanded}) {
+      for (const Shape& shape : {Shape{270, 200}, Shape{70, 1024}, Shape{20, 10, 131}, Shape{70, 12'288}}) {
+        for (const std::int64_t taken : {std::int64_t{2}, std::int64_t{100}, shape[shape.size() - 1]})
+          set(dtype, shape, lie, taken);
+      }
+    }
+  }
+  set(DType::f32, {270, 200}, Lie::dense, 9000);
+}
+
 TEST_F(Picking, TakesForEveryElementAlongEveryAxis) {
   const std::uint64_t seed = fresh_seed();
   for (const DType dtype : {DType::u8, DType::bf16, DType::f32, DType::f64}) {

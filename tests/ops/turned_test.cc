@@ -98,5 +98,41 @@ TEST_P(TurnedOnEachDevice, GapsStepsBackAndSizesOfOneChangeNothing) {
   }
 }
 
+TEST_P(TurnedOnEachDevice, TheSameElementsAreDropped) {
+  const std::vector<std::pair<Shape, Dims>> cases{
+      {{8, 12}, {1, 0}},      {{64, 130}, {1, 0}},          {{132, 70}, {1, 0}},          {{6, 9}, {1, 0}},
+      {{3, 8, 5}, {0, 2, 1}}, {{2, 4, 16}, {2, 0, 1}},      {{4, 6, 3}, {1, 2, 0}},       {{4, 6, 3}, {2, 1, 0}},
+      {{4, 1, 6}, {2, 1, 0}}, {{2, 3, 4, 8}, {0, 3, 1, 2}}, {{2, 3, 4, 8}, {1, 0, 3, 2}}, {{0, 4}, {1, 0}},
+      {{200, 300}, {1, 0}},   {{2, 4, 4, 8}, {2, 3, 0, 1}}};
+  for (const auto& [shape, order] : cases) {
+    for (const DType dtype : {DType::f16, DType::bf16, DType::f32, DType::f64}) {
+      const Tensor x = cast(permute_dims(counted(shape) + 1, order), dtype);
+      SCOPED_TRACE(to_string(x.shape()) + to_string(x.strides()));
+      const DropoutOptions options{.key = 77, .counter = 0xFFFFFFFEU};
+      const Tensor got = dropout(x, 0.4, options);
+      EXPECT_EQ(got.shape(), x.shape());
+      EXPECT_EQ(read<float>(cast(got, DType::f32)), read<float>(cast(dropout(contiguous(x), 0.4, options), DType::f32)));
+    }
+  }
+  const Tensor x = transpose(counted({64, 130}));
+  EXPECT_EQ(lies_alike(x, dropout(x, 0.5)), std::string(GetParam()) != "CPU:0");
+}
+
+TEST_P(TurnedOnEachDevice, ElementsAreRepeatedSideBySide) {
+  for (const DType dtype : {DType::u8, DType::f16, DType::f32, DType::f64}) {
+    for (const Shape& shape : {Shape{24, 40}, Shape{7, 13}, Shape{3, 5, 32}}) {
+      const Tensor dense = cast(counted(shape), dtype);
+      for (const Tensor& x :
+           {dense, slice(dense, -1, {.start = 1, .stop = {}}), slice(dense, -1, {.start = {}, .stop = {}, .step = -2})}) {
+        for (const std::int64_t times : {2, 3, 4, 5, 8, 17}) {
+          const Tensor rows = cast(floor_divide(arange(0, x.shape()[shape.size() - 1] * times), times), DType::i64);
+          SCOPED_TRACE(to_string(x.shape()) + to_string(x.strides()) + std::to_string(times));
+          EXPECT_EQ(read<float>(cast(repeat(x, times, -1), DType::f32)), read<float>(cast(take(x, rows, -1), DType::f32)));
+        }
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace tutti

@@ -1,15 +1,22 @@
 #include "tutti/ops/neural.h"
 
+#include <algorithm>
+#include <bit>
 #include <cmath>
+#include <limits>
+#include <optional>
 
 #include "tutti/base/error.h"
 #include "tutti/base/text.h"
 #include "tutti/exec/executor.h"
 #include "tutti/exec/neural_attributes.h"
 #include "tutti/ops/axis_last.h"
+#include "tutti/ops/columns.h"
+#include "tutti/ops/elementwise.h"
 #include "tutti/ops/indexing.h"
 #include "tutti/ops/reduction.h"
 #include "tutti/ops/repeats.h"
+#include "tutti/ops/turned.h"
 
 namespace tutti {
 
@@ -82,28 +89,47 @@ const OpRow& mean_loss_row = register_op(line_op("CrossEntropyMean", infer_mean_
 const OpRow& dropout_row = register_op(line_op("Dropout", infer_same));
 const OpRow& one_hot_row = register_op({.name = "OneHot", .infer = infer_one_hot, .wants_dense = true, .takes = index_dtypes});
 
-// Where columns lie so that many of them can be worked on side by side, the axis need not be moved.
-bool pays_by_column(const Tensor& x, std::size_t axis) {
-  std::int64_t after = 1;
-  for (std::size_t i = axis + 1; i < x.rank(); ++i) after *= x.shape()[i];
-  const std::int64_t length = x.shape()[axis];
-  const std::int64_t columns = length == 0 ? 0 : x.size() / length;
-  return x.is_contiguous() && after >= 64 && length <= 4096 && (columns >= 2048 || x.size() <= 64 * 1024);
-}
+// A strip of columns is gone through several times: longer ones would not stay in the cache.
+constexpr detail::ColumnLimits column_limits{.longest_on_host = 4096, .longest_elsewhere = 4096, .fewest_elsewhere = 2048};
 
-Tensor softmax_of_lines(const OpRow& row, const Tensor& x, std::size_t axis, Site site) {
-  const bool by_column = axis + 1 < x.rank() && pays_by_column(x, axis);
-  const Tensor lines = by_column ? x : detail::axis_last(x, axis, site);
-  OpCall call(row, site);
-  call.add(lines);
-  call.attributes = Attributes(SoftmaxAttributes{by_column ? static_cast<std::int32_t>(x.rank() - 1 - axis) : 0});
-  execute(call);
-  return by_column ? std::move(call.outputs[0]) : detail::axis_back(call.outputs[0], axis, site);
+// Of a line of equal elements: their differences are 0, or NaN.
+Tensor softmax_of_equals(const Tensor& x, std::size_t axis, bool is_log, Site site) {
+  const Tensor once = detail::once_along(x, 1U << axis, site);
+  const Tensor apart = subtract(once, once, site);
+  const auto count = static_cast<double>(x.shape()[axis]);
+  return broadcast_to(is_log ? subtract(apart, std::log(count), site) : add(apart, 1 / count, site), x.shape(), site);
 }
 
 Tensor run_softmax(const OpRow& row, const Tensor& x, std::int64_t given_axis, Site site) {
   const std::size_t axis = checked_axis(given_axis, x.rank(site), site);
-  return detail::once_per_line(x, axis, site, [&](const Tensor& once) { return softmax_of_lines(row, once, axis, site); });
+  if (is_floating(x.dtype()) && detail::repeats_along(x, 1U << axis, site)) [[unlikely]]
+    return softmax_of_equals(x, axis, &row == &log_softmax_row, site);
+  return detail::once_per_line(x, axis, site, [&](const Tensor& once) {
+    return detail::along_axis(once, axis, column_limits, site, [&](const Tensor& operand, std::int32_t after) {
+      OpCall call(row, site);
+      call.add(operand);
+      call.attributes = Attributes(SoftmaxAttributes{after});
+      execute(call);
+      return std::move(call.outputs[0]);
+    });
+  });
+}
+
+// Whether it is not there, or as inference wants it.
+bool is_parameter_of(const Tensor& x, const Tensor& parameter, std::uint32_t axes) {
+  if (!parameter.is_defined()) return true;
+  const auto count = static_cast<std::size_t>(std::popcount(axes));
+  return parameter.dtype() == x.dtype() && parameter.shape() == Shape(x.shape().view().last(count));
+}
+
+// layer_norm of lines of equal elements: nothing is left but the bias.
+Tensor layer_norm_of_equals(const Tensor& x, std::uint32_t axes, const Tensor& weight, const Tensor& bias, double epsilon,
+                            Site site) {
+  const Tensor once = detail::once_along(x, axes, site);
+  Tensor out = broadcast_to(subtract(once, once, site), x.shape(), site);
+  if (epsilon == 0) out = add(out, std::numeric_limits<double>::quiet_NaN(), site);  // 0 / 0
+  if (weight.is_defined()) out = multiply(out, weight, site);
+  return bias.is_defined() ? add(out, bias, site) : out;
 }
 
 Tensor with_labels(const OpRow& row, const Tensor& x, const Tensor& labels, const CrossEntropyAttributes& attributes, Site site) {
@@ -113,6 +139,42 @@ Tensor with_labels(const OpRow& row, const Tensor& x, const Tensor& labels, cons
   call.attributes = Attributes(attributes);
   execute(call);
   return std::move(call.outputs[0]);
+}
+
+struct Matrix {
+  std::int64_t rows = 1;
+  std::int64_t columns = 1;
+};
+
+// The matrices that memory holds where the tensor has the same, each transposed: its axes lie in order but for two groups at the
+// end, which have changed places. Nothing where the order is another one.
+std::optional<Matrix> transposed_matrices(const detail::Turned& turned) {
+  const Shape& shape = turned.rows.shape();
+  Dims axes;  // of the tensor, in the order of memory
+  Dims sizes;
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    if (shape[i] == 1) continue;
+    axes.push_back(turned.axes[i]);
+    sizes.push_back(shape[i]);
+  }
+  std::size_t first = 0;  // behind those that lie in order: the tensor's axes, and memory's, before it are the same ones
+  while (first < axes.size()) {
+    const bool is_next = std::all_of(axes.begin() + first, axes.end(), [&](std::int64_t axis) { return axis >= axes[first]; });
+    if (!is_next) break;
+    ++first;
+  }
+  std::size_t columns = first;  // where the second group begins in memory: with the least of the axes
+  for (std::size_t i = first; i < axes.size(); ++i) {
+    if (axes[i] < axes[columns]) columns = i;
+  }
+  Matrix matrix;
+  for (std::size_t i = first; i < axes.size(); ++i) {
+    const bool is_first_of_group = i == first || i == columns;
+    if (!is_first_of_group && axes[i] < axes[i - 1]) return std::nullopt;
+    (i < columns ? matrix.rows : matrix.columns) *= sizes[i];
+  }
+  if (first == axes.size() || axes[axes.size() - 1] > axes[first]) return std::nullopt;
+  return matrix;
 }
 
 }  // namespace
@@ -126,9 +188,13 @@ Tensor layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, con
         text("layer_norm: x of shape ", to_string(x.shape()), " cannot be normalised over its last ", options.axes, " axes"),
         site);
   // Lines that are one in memory are worked on once.
-  const std::uint32_t repeated = detail::repeated_axes(x) & ((1U << (x.rank() - static_cast<std::size_t>(options.axes))) - 1U);
+  const std::uint32_t normalised = detail::last_axes(x, static_cast<std::size_t>(options.axes));
+  const std::uint32_t repeated = detail::repeated_axes(x) & ~normalised;
   if (repeated != 0) [[unlikely]]
     return broadcast_to(layer_norm(detail::once_along(x, repeated, site), weight, bias, options, site), x.shape(), site);
+  const bool fits = is_parameter_of(x, weight, normalised) && is_parameter_of(x, bias, normalised);
+  if (is_floating(x.dtype()) && fits && detail::repeats_along(x, normalised, site)) [[unlikely]]
+    return layer_norm_of_equals(x, normalised, weight, bias, options.epsilon, site);
   OpCall call(layer_norm_row, site);
   call.add(x);
   if (weight.is_defined()) call.add(weight);
@@ -153,12 +219,25 @@ Tensor cross_entropy(const Tensor& logits, const Tensor& labels, const CrossEntr
 
 Tensor dropout(const Tensor& x, double p, const DropoutOptions& options, Site site) {
   if (!(p >= 0 && p <= 1)) throw InvalidArgument(text("dropout: the probability must lie between 0 and 1, not be ", p), site);
+  // Which elements are dropped depends on their numbers in row order, not on where they lie.
+  std::optional<detail::Turned> turned = detail::turned(x, site);
+  // On the host a copy to row order costs less than drawing words down short columns.
+  if (turned && x.impl().buffer()->device().memory().is_host_visible()) turned.reset();
+  const std::optional<Matrix> matrix = turned ? transposed_matrices(*turned) : std::nullopt;
+  constexpr std::int64_t words_of_block = 4;
+  constexpr std::int64_t most_elements = std::int64_t{1} << 32;  // the device counts fours of them in 31 bits
+  if (!matrix || matrix->rows % words_of_block != 0 || x.size() >= most_elements) turned.reset();
+  DropoutAttributes attributes{options.key, options.counter, static_cast<std::uint64_t>(std::llround(p * 0x1p32)),
+                               p < 1 ? 1 / (1 - p) : 0};
+  if (turned) {
+    attributes.rows = matrix->rows;
+    attributes.columns = matrix->columns;
+  }
   OpCall call(dropout_row, site);
-  call.add(x);
-  call.attributes = Attributes(DropoutAttributes{options.key, options.counter,
-                                                 static_cast<std::uint64_t>(std::llround(p * 0x1p32)), p < 1 ? 1 / (1 - p) : 0});
+  call.add(turned ? turned->rows : x);
+  call.attributes = Attributes(attributes);
   execute(call);
-  return std::move(call.outputs[0]);
+  return turned ? turned->back(call.outputs[0], site) : std::move(call.outputs[0]);
 }
 
 Tensor one_hot(const Tensor& indices, std::int64_t depth, const OneHotOptions& options, Site site) {

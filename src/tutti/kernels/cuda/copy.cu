@@ -2,6 +2,7 @@
 
 #include "tutti/kernels/cuda/elementwise.cuh"
 #include "tutti/kernels/cuda/registration.h"
+#include "tutti/kernels/cuda/repeats.cuh"
 #include "tutti/kernels/cuda/runs.cuh"
 
 namespace tutti::kernels::cuda {
@@ -52,6 +53,29 @@ void copy_lines(const Axes& axes, Queue& queue, const KernelCall& call) {
   });
 }
 
+template <class U, int times>
+void copy_repeats(const Axes& axes, Queue& queue, const KernelCall& call) {
+  constexpr std::int64_t at_a_time = std::int64_t{repeat_threads} * repeats_in_flight<U, times>;
+  const std::int64_t length = axes.size[0] * axes.size[1];
+  const std::int64_t packs = (length + pack_width<U> - 1) / pack_width<U>;
+  const std::int64_t count = axes.count() / length * packs;
+  const Grid grid{dim3(static_cast<unsigned>((count + at_a_time - 1) / at_a_time)), dim3(repeat_threads)};
+  launch<copy_repeats_kernel<U, times>>(queue, call, grid, reinterpret_cast<U*>(axes.data[0]),
+                                        reinterpret_cast<const U*>(axes.data[1]), Layout<std::uint32_t, 2>(axes),
+                                        Divisor<std::uint32_t>(packs), static_cast<std::uint32_t>(count));
+}
+
+template <class U>
+void copy_repeats(const Axes& axes, Queue& queue, const KernelCall& call) {
+  if constexpr (pack_width<U> > 2) {
+    if (repeats_in_packs(axes, 2)) return copy_repeats<U, 2>(axes, queue, call);
+  }
+  if constexpr (pack_width<U> > 4) {
+    if (repeats_in_packs(axes, 4)) return copy_repeats<U, 4>(axes, queue, call);
+  }
+  copy_repeats<U, 0>(axes, queue, call);
+}
+
 }  // namespace
 
 void copy_operand(const Operand& from, const Operand& to, Queue& queue, const KernelCall& call) {
@@ -76,6 +100,7 @@ void copy_operand(const Operand& from, const Operand& to, Queue& queue, const Ke
     revisit_soon(axes);
     return with_size(size, [&]<class U>(U) { copy_lines<U>(axes, queue, call); });
   }
+  if (!is_fill && repeats_elements(axes)) return with_size(size, [&]<class U>(U) { copy_repeats<U>(axes, queue, call); });
   if (!is_fill) {
     enlarge_elements(axes);
     revisit_soon(axes);

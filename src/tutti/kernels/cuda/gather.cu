@@ -1,9 +1,11 @@
+#include <algorithm>
 #include <array>
 
 #include "tutti/exec/attributes.h"
 #include "tutti/exec/indexing_attributes.h"
 #include "tutti/kernels/cuda/copy.h"
 #include "tutti/kernels/cuda/device_input.h"
+#include "tutti/kernels/cuda/gather_rows.cuh"
 #include "tutti/kernels/cuda/index_task.cuh"
 #include "tutti/kernels/cuda/registration.h"
 
@@ -120,6 +122,24 @@ void launch_fours(const IndexTask& task, const Unit* x, Unit* out, Queue& queue,
   launch<gather_fours<Unit, std::int32_t>>(queue, call, grid, task, x, out);
 }
 
+template <class Unit, int elements>
+void launch_from_rows(const IndexTask& task, const Unit* x, Unit* out, Queue& queue, const KernelCall& call) {
+  constexpr std::int64_t most_rows = 8;             // of a block, or as many as it has at once
+  constexpr std::int64_t enough_bytes = 32 * 1024;  // of rows that are there at once; several blocks of such are
+  const std::int64_t row = task.indexed_size[0] * static_cast<std::int64_t>(sizeof(Unit));
+  const std::int64_t taken = task.positions.size[0];
+  const std::int64_t rows = task.count / taken;
+  const std::int64_t share = std::max<std::int64_t>(1, rows / (16 * queue.properties().multiprocessors));
+  const std::int64_t at_once = std::clamp<std::int64_t>(enough_bytes / row, 1, share);
+  const std::int64_t rows_of_block = std::min(share, most_rows * at_once);
+  constexpr std::int64_t of_block = std::int64_t{row_threads} * elements;
+  const Grid grid{dim3(static_cast<unsigned>((rows + rows_of_block - 1) / rows_of_block),
+                       static_cast<unsigned>((taken + of_block - 1) / of_block)),
+                  dim3(row_threads), static_cast<unsigned>(at_once * row)};
+  launch<gather_from_rows<Unit, elements>>(queue, call, grid, task, x, out, static_cast<std::uint32_t>(rows),
+                                           static_cast<std::uint32_t>(rows_of_block), static_cast<std::uint32_t>(at_once));
+}
+
 // Slices that are dense on both sides.
 template <class Unit>
 __global__ void __launch_bounds__(index_threads) gather_slices(const __grid_constant__ IndexTask task, const Unit* x, Unit* out) {
@@ -141,6 +161,13 @@ void launch_gather(IndexTask& task, Queue& queue, const KernelCall& call) {
   if (task.slice != 1) {
     const Grid grid = deal_slices(task, queue);
     return launch<gather_slices<Unit>>(queue, call, grid, task, x, out);
+  }
+  if constexpr (sizeof(Unit) < pack_bytes) {
+    if (picks_from_rows(task, x, out)) {
+      constexpr int few = 16;
+      if (task.positions.size[0] <= few * row_threads) return launch_from_rows<Unit, few>(task, x, out, queue, call);
+      return launch_from_rows<Unit, 2 * few>(task, x, out, queue, call);
+    }
   }
   if (task.count > 0 && lies_in_fours(task, out)) return launch_fours(task, x, out, queue, call);
   const Runs runs = deal_runs(task.count, queue);

@@ -43,7 +43,7 @@ template <class T, class S>
 __global__ void __launch_bounds__(scan_threads)
     scan_by_block(const T* x, typename S::Out* out, ScanPlan plan, int initial, const typename S::Carry* carries, int step) {
   using Load = cub::BlockLoad<T, scan_threads, scan_items, cub::BLOCK_LOAD_WARP_TRANSPOSE>;
-  using Scan = cub::BlockScan<typename S::Part, scan_threads>;
+  using Scan = cub::BlockScan<typename S::Part, scan_threads, cub::BLOCK_SCAN_WARP_SCANS>;
   using Store = cub::BlockStore<typename S::Out, scan_threads, scan_items, cub::BLOCK_STORE_WARP_TRANSPOSE>;
   __shared__ union {
     typename Load::TempStorage load;

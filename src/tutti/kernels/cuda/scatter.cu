@@ -147,6 +147,7 @@ static void scatter(const KernelCall& call, KernelContext& context) {
   const ScatterPlan plan = plan_scatter(task.space, out.dtype, attributes.mode);
   arm_index_trap(task.space, queue);
   if (plan.method == ScatterMethod::owner) {
+    if (set_in_rows(task, queue, call)) return;
     find_owners(task, plan, call.scratch().data, queue, call);
     if (merge_owned(task, queue, call)) return;
   }

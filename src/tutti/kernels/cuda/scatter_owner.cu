@@ -4,6 +4,7 @@
 
 #include "tutti/kernels/cuda/copy.h"
 #include "tutti/kernels/cuda/scatter_combine.cuh"
+#include "tutti/kernels/cuda/scatter_rows.cuh"
 
 namespace tutti::kernels::cuda {
 
@@ -143,7 +144,61 @@ bool lie_alike(const Operand& a, const Operand& b) {
   return true;
 }
 
+// Whether positions are those of rows that make up the output, `units` of it, each wanting elements of its own row; enough rows
+// for the multiprocessors, and each work for a block, but not too much for one.
+bool sets_rows(const IndexTask& task, std::int64_t units, const Queue& queue) {
+  constexpr std::int64_t shortest = 128;
+  constexpr std::int64_t many_positions = 8192;  // of a row
+  if (task.indices != 1 || !task.is_small || task.slice != 1 || task.positions.rank != 2) return false;
+  const std::int64_t rows = task.positions.size[1];
+  const std::int64_t length = task.indexed_size[0];
+  if (task.place[0] != 0 || task.place[1] != length || task.indexed_stride[0] != 1 || rows * length != units) return false;
+  const std::int64_t multiprocessors = queue.properties().multiprocessors;
+  const std::int64_t fewest_rows = task.positions.size[0] <= many_positions ? multiprocessors / 2 : 2 * multiprocessors;
+  return length >= shortest && length <= longest_owned_row && rows >= fewest_rows;
+}
+
+template <class Unit>
+void launch_rows(const ScatterTask& task, const Operand& x, const Operand& out, std::int64_t elements, Queue& queue,
+                 const KernelCall& call) {
+  const std::int64_t length = task.space.indexed_size[0];
+  RowsOf<Unit> rows{x.as<const Unit>(), length, 1};
+  const bool is_in_place = x.data == out.data;
+  if (!is_in_place && !lie_alike(x, out)) {
+    const bool is_line = x.rank == 2 && elements == 1 && (x.axes[1].stride == 0 || x.axes[1].stride == 1);
+    if (is_line) {
+      rows.row = x.axes[0].stride;
+      rows.column = x.axes[1].stride;
+    } else {
+      copy_operand(x, out, queue, call);
+      rows.x = nullptr;
+    }
+  }
+  if (is_in_place) rows.x = nullptr;
+  const Grid grid{dim3(static_cast<unsigned>(task.space.positions.size[1])), dim3(owned_row_threads),
+                  static_cast<unsigned>(length * sizeof(unsigned))};
+  launch<set_rows<Unit>>(queue, call, grid, task, rows);
+}
+
 }  // namespace
+
+bool set_in_rows(const ScatterTask& task, Queue& queue, const KernelCall& call) {
+  const Operand& x = call.in(0);
+  const Operand& out = call.out();
+  if (!task.space.is_dense() || task.values == nullptr) return false;
+  ScatterTask all = task;
+  const auto size = static_cast<std::int64_t>(size_of(out.dtype));
+  const std::int64_t unit = into_units(all.space, {x.data, task.region, task.values}, size);
+  if (!sets_rows(all.space, out.count() * size / unit, queue)) return false;
+  switch (unit) {
+    case 1: launch_rows<std::uint8_t>(all, x, out, unit / size, queue, call); break;
+    case 2: launch_rows<std::uint16_t>(all, x, out, unit / size, queue, call); break;
+    case 4: launch_rows<std::uint32_t>(all, x, out, unit / size, queue, call); break;
+    case 8: launch_rows<std::uint64_t>(all, x, out, unit / size, queue, call); break;
+    default: launch_rows<uint4>(all, x, out, unit / size, queue, call); break;
+  }
+  return true;
+}
 
 void find_owners(ScatterTask& task, const ScatterPlan& plan, std::byte* scratch, Queue& queue, const KernelCall& call) {
   check(cudaMemsetAsync(scratch, 0, static_cast<std::size_t>(plan.bytes), queue.stream()), "filling with zeros", call);

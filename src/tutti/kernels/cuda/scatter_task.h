@@ -38,6 +38,8 @@ struct ScatterTask {
   bool is_wide = false;
 };
 
+// Where each row of the output has positions of its own: all of the work, in one launch. False: nothing was done.
+bool set_in_rows(const ScatterTask& task, Queue& queue, const KernelCall& call);
 // Points the task at the last position that wants each slot.
 void find_owners(ScatterTask& task, const ScatterPlan& plan, std::byte* scratch, Queue& queue, const KernelCall& call);
 // Where positions can reach all of the output: writes each element once, from its owner or from x. False: nothing was done, for
