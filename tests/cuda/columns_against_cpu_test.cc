@@ -1,6 +1,8 @@
 // Softmax, running sums and products, and layer_norm along columns: the GPU gives what the CPU gives, whether a block or a
 // cluster holds a strip of columns, whether their number fills packs, and whether the operand lies as columns or turned so that
 // it does.
+#include <cstdlib>
+
 #include "cuda/against_cpu.h"
 
 namespace tutti::testing_cuda {
@@ -14,25 +16,22 @@ struct Case {
   Lie lie = Lie::dense;
 };
 
-// By one block, by a cluster with rows to spare or none; matrices one after the other; strips and packs that are not full;
-// columns too long to be held.
+// Few rows or several tiles of them; matrices one after the other; strips and packs that are not full; operands that lie turned.
 std::vector<Case> cases() {
-  return {{{1, 32}},
-          {{33, 16}},
-          {{1000, 36}},
-          {{1024, 37}},
-          {{3, 300, 20}},
-          {{1025, 60}},
-          {{2, 1300, 24}},
-          {{2000, 17}},
-          {{3000, 20}},
-          {{50, 1025}},
-          {{8192, 1024}},
-          {{1500, 1027}},
-          {{8200, 1024}},
-          {{60, 900}, Lie::transposed},
-          {{1100, 1200}, Lie::transposed},
-          {{7, 1029}, Lie::shifted}};
+  std::vector<Case> all{{{1, 32}},
+                        {{33, 16}},
+                        {{1000, 36}},
+                        {{1024, 37}},
+                        {{3, 300, 20}},
+                        {{1025, 60}},
+                        {{2, 1300, 24}},
+                        {{2000, 17}},
+                        {{60, 900}, Lie::transposed},
+                        {{7, 1029}, Lie::shifted}};
+  if (std::getenv("TUTTI_TEST_SMALL") != nullptr) return all;
+  for (const Shape& large : {Shape{300, 4096}, Shape{129, 4099}, Shape{1500, 4100}, Shape{4200, 2048}}) all.push_back({large});
+  all.push_back({{4100, 700}, Lie::transposed});
+  return all;
 }
 
 std::int64_t axis_of(const Case& each) { return each.lie == Lie::transposed ? -1 : -2; }
@@ -41,15 +40,15 @@ std::int64_t length_of(const Case& each) { return each.shape[each.shape.size() -
 }  // namespace
 
 TEST_F(Columns, SoftmaxAndItsLogarithm) {
-  // Powers of 3 ulp, chains of 32 of them on either side, a division.
-  const Tolerance close{.ulps = 2 * (3 + 32 + 1)};
+  // Powers of 3 ulp, chains of 32 of them, a division, on either side. The magnitude is that of magnitudes: at least a quarter.
+  constexpr double steps = 2 * (3 + 32 + 1);
   for (const Case& each : cases()) {
     for (const DType dtype : floating_dtypes) {
       const Input x{dtype, each.shape, each.lie, Draw::moderate};
-      expect_same(
-          "Softmax", {x}, [&](Inputs in) { return softmax(in[0], axis_of(each)); }, close);
+      const auto shares = [&](Inputs in) { return softmax(in[0], axis_of(each)); };
+      expect_same("Softmax", {x}, shares, {.steps = 4 * steps, .magnitude = shares});
       expect_same("LogSoftmax", {x}, [&](Inputs in) { return log_softmax(in[0], axis_of(each)); },
-                  {.steps = close.ulps, .magnitude = [](Inputs in) { return full_like(in[0], 16); }});
+                  {.steps = steps, .magnitude = [](Inputs in) { return full_like(in[0], 16); }});
     }
   }
 }
@@ -100,6 +99,57 @@ TEST_F(Columns, RunningProducts) {
       // In f64, where each of them rounds once; rounded to what is stored.
       const double steps = dtype == DType::f64 ? 2.0 * static_cast<double>(length_of(each)) : is_real ? 2.0 : 0.0;
       expect_same("Cumprod", {x}, products, {.steps = steps, .magnitude = products});
+    }
+  }
+}
+
+TEST_F(Columns, PlacesAndTruths) {
+  for (const Case& each : cases()) {
+    for (const DType dtype : all_dtypes) {
+      for (const Draw draw : {Draw::any, Draw::sparse}) {  // NaN, and many that are alike
+        const Input x{dtype, each.shape, each.lie, draw};
+        const std::int64_t axis = axis_of(each);
+        if (dtype != DType::boolean) {
+          expect_same("ArgMax", {x}, [&](Inputs in) { return argmax(in[0], axis); });
+          expect_same("ArgMin", {x}, [&](Inputs in) { return argmin(in[0], axis); });
+          expect_same("ArgMax", {x}, [&](Inputs in) { return argmax(in[0]); });
+        }
+        expect_same("Any", {x}, [&](Inputs in) { return any(in[0], {axis}); });
+        expect_same("All", {x}, [&](Inputs in) { return all(in[0], {axis}); });
+      }
+    }
+  }
+}
+
+TEST_F(Columns, SpreadsAndSumsOfPowers) {
+  for (const Case& each : cases()) {
+    for (const DType dtype : floating_dtypes) {
+      const Input x{dtype, each.shape, each.lie, Draw::moderate};
+      const std::int64_t axis = axis_of(each);
+      expect_same("Var", {x}, [&](Inputs in) { return var(in[0], {axis}); },
+                  {.steps = 2.0 * longest_chain, .magnitude = [&](Inputs in) { return mean(multiply(in[0], in[0]), {axis}); }});
+      const auto logarithm = [&](Inputs in) { return logsumexp(in[0], {axis}); };
+      expect_same("LogSumExp", {x}, logarithm, {.steps = 2 * (3 + 32), .magnitude = logarithm});
+    }
+  }
+}
+
+TEST_F(Columns, DropTheElementsThatRowsDrop) {
+  for (const DType dtype : floating_dtypes) {
+    for (const Shape& shape : {Shape{60, 900}, Shape{64, 33}, Shape{8, 7}, Shape{4, 4}}) {
+      expect_same("Dropout", {{dtype, shape, Lie::transposed, Draw::moderate}},
+                  [](Inputs in) { return dropout(in[0], 0.3, {.key = 7, .counter = 5}); });
+    }
+  }
+}
+
+TEST_F(Columns, RepeatElementsSideBySide) {
+  for (const DType dtype : all_dtypes) {
+    for (const Shape& shape : {Shape{33, 16}, Shape{7, 1029}, Shape{4096}}) {
+      for (const std::int64_t times : {2, 3, 4, 7, 16}) {
+        for (const Lie lie : {Lie::dense, Lie::shifted})
+          expect_same("", {{dtype, shape, lie}}, [&](Inputs in) { return repeat(in[0], times, -1); });
+      }
     }
   }
 }

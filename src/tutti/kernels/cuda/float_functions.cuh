@@ -20,13 +20,6 @@ __device__ __forceinline__ bool has_short_reciprocal(float x) {
   return (__float_as_uint(x) << 1U) - least <= most - least;
 }
 
-// To 2 ulps.
-__device__ __forceinline__ float short_power_of_two(float x) {
-  float result;
-  asm("ex2.approx.f32 %0, %1;" : "=f"(result) : "f"(x));
-  return result;
-}
-
 // The integer below a ratio that is less than 2^20: it is known to less than a half, and the sign of what its nearest integer
 // leaves of a, which rounding cannot change, says on which side of that the exact ratio lies. False for other arguments.
 __device__ __forceinline__ bool short_floor_divide(float a, float b, float& result) {
@@ -40,7 +33,7 @@ __device__ __forceinline__ bool short_floor_divide(float a, float b, float& resu
 }
 
 // |a|^b = 2^(b log2|a|) with the logarithm and its product in two floats each. For a normal |a|, |b| up to 64 and a normal power,
-// to 3 ulps. a = 2^e (1 + f) with 1 + f between the roots of 1/2 and 2, and log2(1 + f) = c atanh s with s = f / (2 + f), c = 2 /
+// to 2 ulps. a = 2^e (1 + f) with 1 + f between the roots of 1/2 and 2, and log2(1 + f) = c atanh s with s = f / (2 + f), c = 2 /
 // ln 2.
 __device__ __forceinline__ bool short_power(float a, float b, float& result) {
   constexpr unsigned root = 0x3f3504f3U;     // the root of 1/2
@@ -64,9 +57,17 @@ __device__ __forceinline__ bool short_power(float a, float b, float& result) {
   const float low = __fmaf_rn(small, c, __fmaf_rn(s, c, __fsub_rn(e, high)));
   const float product = __fmul_rn(b, high);
   const float product_low = __fmaf_rn(b, low, __fmaf_rn(b, high, -product));
-  if (bits - 0x00800000U >= 0x7f000000U || !(::fabsf(product) < 125.5F) || ::fabsf(b) > 64.0F) return false;
-  const float rounded = short_power_of_two(product);
-  result = __fmaf_rn(rounded, __fmul_rn(product_low, 0x1.62e430p-1F), rounded);
+  const float power = __fadd_rn(product, product_low);
+  if (bits - 0x00800000U >= 0x7f000000U || !(::fabsf(power) < 125.5F) || ::fabsf(b) > 64.0F) return false;
+  const float shifted = __fadd_rn(power, to_integer);
+  const float r = __fadd_rn(__fsub_rn(product, __fsub_rn(shifted, to_integer)), product_low);
+  float exponential = __fmaf_rn(0x1.44138ap-13F, r, 0x1.5f0890p-10F);
+  exponential = __fmaf_rn(exponential, r, 0x1.3b2a54p-7F);
+  exponential = __fmaf_rn(exponential, r, 0x1.c6af6cp-5F);
+  exponential = __fmaf_rn(exponential, r, 0x1.ebfbe0p-3F);
+  exponential = __fmaf_rn(exponential, r, 0x1.62e430p-1F);
+  exponential = __fmaf_rn(exponential, r, 1.0F);
+  result = __uint_as_float(__float_as_uint(exponential) + (__float_as_uint(shifted) << 23U));
   return true;
 }
 
@@ -89,7 +90,8 @@ __device__ __forceinline__ float log_add_exp(float a, float b) {
   const float distance = ::fminf(::fabsf(__fsub_rn(a, b)), 200.0F);  // e^-200 is 0
   const float argument = __fmul_rn(distance, -log2_e);
   const float left = __fmaf_rn(distance, -log2_e_left, __fmaf_rn(distance, -log2_e, -argument));
-  const float rounded = short_power_of_two(argument);
+  float rounded;
+  asm("ex2.approx.f32 %0, %1;" : "=f"(rounded) : "f"(argument));
   const float u = __fmaf_rn(rounded, __fmul_rn(left, 0x1.62e430p-1F), rounded);
   const float reciprocal = short_reciprocal(__fadd_rn(u, 2.0F));
   const float nearby = __fmul_rn(u, reciprocal);
