@@ -128,7 +128,9 @@ double working_rounding(DType dtype) { return is_half(dtype) ? own_rounding(DTyp
 
 std::vector<Shape> small_shapes() { return {{}, {0}, {1}, {7}, {33, 0, 5}, {3, 5, 7}, {17, 129}, {2, 1, 3, 2, 5}, {3, 9001}}; }
 
-Shape long_shape() { return {std::getenv("TUTTI_TEST_SMALL") != nullptr ? 4099 : (1 << 20) + 3}; }
+bool is_small_run() { return std::getenv("TUTTI_TEST_SMALL") != nullptr; }
+
+Shape long_shape() { return {is_small_run() ? 4099 : (1 << 20) + 3}; }
 
 std::vector<Lie> lies_for(const Shape& shape) {
   if (shape.size() == 0) return {Lie::dense};

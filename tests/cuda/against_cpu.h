@@ -87,7 +87,9 @@ class AgainstCpu : public OnGpu {
 
 // Scalars, empty ones, odd sizes, rows longer than 8 KiB.
 std::vector<Shape> small_shapes();
-// 2^20 + 3 elements; fewer where a tool makes every element dear (TUTTI_TEST_SMALL=1).
+// Whether a tool makes every element dear (TUTTI_TEST_SMALL=1).
+bool is_small_run();
+// 2^20 + 3 elements; fewer in a small run.
 Shape long_shape();
 
 }  // namespace tutti::testing_cuda

@@ -1,8 +1,6 @@
 // Softmax, running sums and products, and layer_norm along columns: the GPU gives what the CPU gives, whether a block or a
 // cluster holds a strip of columns, whether their number fills packs, and whether the operand lies as columns or turned so that
 // it does.
-#include <cstdlib>
-
 #include "cuda/against_cpu.h"
 
 namespace tutti::testing_cuda {
@@ -28,7 +26,7 @@ std::vector<Case> cases() {
                         {{2000, 17}},
                         {{60, 900}, Lie::transposed},
                         {{7, 1029}, Lie::shifted}};
-  if (std::getenv("TUTTI_TEST_SMALL") != nullptr) return all;
+  if (is_small_run()) return all;
   for (const Shape& large : {Shape{300, 4096}, Shape{129, 4099}, Shape{1500, 4100}, Shape{4200, 2048}}) all.push_back({large});
   all.push_back({{4100, 700}, Lie::transposed});
   return all;

@@ -235,7 +235,8 @@ TEST_F(Picking, TakesRowsOfLargeOperandsThatLieAnyhow) {
 
 TEST_F(Picking, TakesColumnsOfLongRows) {
   const std::uint64_t seed = fresh_seed();
-  for (const DType dtype : {DType::u8, DType::bf16, DType::f32, DType::f64}) {
+  for (const DType dtype : {DType::f32, DType::u8, DType::bf16, DType::f64}) {
+    if (is_small_run() && dtype != DType::f32) break;
     const auto size = static_cast<std::int64_t>(size_of(dtype));
     for (const std::int64_t columns : {8 * 1024 / size, 40'000 / size, 40'016 / size + 1, 48 * 1024 / size}) {
       for (const std::int64_t taken : {columns / 4 / 16 * 16 + 16, columns, std::int64_t{20'000}}) {
@@ -274,7 +275,8 @@ TEST_F(Picking, SetsPlacesOfEachRow) {
       return scatter(in[0], static_cast<std::int64_t>(shape.size()) - 1, indices, in[1]);
     });
   };
-  for (const DType dtype : {DType::u8, DType::bf16, DType::f32, DType::f64}) {
+  for (const DType dtype : {DType::f32, DType::u8, DType::bf16, DType::f64}) {
+    if (is_small_run() && dtype != DType::f32) break;
     for (const Lie lie : {Lie::dense, Lie::transposed, Lie::stepped, Lie::shifted, Lie::expanded}) {
       for (const Shape& shape : {Shape{270, 200}, Shape{70, 1024}, Shape{20, 10, 131}, Shape{70, 12'288}}) {
         for (const std::int64_t taken : {std::int64_t{2}, std::int64_t{100}, shape[shape.size() - 1]})
