@@ -93,17 +93,17 @@ class Table(unittest.TestCase):
             self.assertIn(text, page)
 
     def test_shows_the_share_of_a_copys_rate(self):
-        cells = [cell("add", 1.0, 1 << 26, bytes=3e8, ours_us=100.0), cell("exp", 1.0, 1 << 26, bytes=4e8, ours_us=100.0)]
+        cells = [cell("add", 1.0, 1 << 26, bytes=3e8, ours_us=100.0, copy_us=75.0), cell("exp", 1.0, 1 << 26, bytes=4e8, ours_us=100.0)]
         cells.append(cell("sum", 1.0, 1 << 26, layout="broadcast", bytes=3e7, ours_us=100.0))  # less than a launch is worth
         page = matrix_table.report({"device": "GPU", "peer": "PyTorch", "cells": cells, "copy_rate": 4.0})
         self.assertIn("(4.00 TB/s): median 0.88 of 2 cells; 1 under 0.85", page)
-        self.assertIn("| add, f32, contiguous, 64 Mi | 0.75 | 3.00 |", page)
+        self.assertIn("| add, f32, contiguous, 64 Mi | 0.75 | 3.00 | 100 us | 75.0 us |", page)
         self.assertNotIn("| sum, f32, broadcast, 64 Mi | 0.07", page)
 
     def test_our_side_alone_is_enough_for_a_page(self):
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder) / "matrix.json"
-            ours = cell("add", 1.0, 1 << 26, bytes=3e8)
+            ours = cell("add", 1.0, 1 << 26, bytes=3e8, copy_us=75.0)
             del ours["ratio"], ours["theirs_us"]
             path.write_text(json.dumps({"device": "GPU", "cells": [ours], "copy_rate": 4.0, "wrong": [], "refused": []}))
             ops_matrix.HAS_GPU = False

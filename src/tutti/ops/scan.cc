@@ -31,9 +31,9 @@ void infer_scan(Inference& in) {
 const OpRow& sum_row = register_op({.name = "Cumsum", .infer = infer_scan, .wants_dense = true});
 const OpRow& product_row = register_op({.name = "Cumprod", .infer = infer_scan, .wants_dense = true});
 
-// A strip of columns is gone down once, however long they are.
+// A GPU goes down a strip of columns once, however long they are; a host turns them sooner than that.
 constexpr detail::ColumnLimits column_limits{
-    .longest_on_host = detail::any_length, .longest_elsewhere = detail::any_length, .fewest_elsewhere = 4096};
+    .longest_on_host = 0, .longest_elsewhere = detail::any_length, .fewest_elsewhere = 4096};
 
 Tensor run_scan(const OpRow& row, const Tensor& operand, const ScanAttributes& attributes, Site site) {
   OpCall call(row, site);

@@ -37,30 +37,6 @@ __global__ void dense_kernel(F f, Out* out, std::int64_t count, Source<In>... in
 template <class F, class... In>
 inline constexpr bool may_turn = sizeof...(In) > 1 || std::is_same_v<F, Same>;
 
-// Four rows of sixteen bytes from the sixteen words in which they stand as columns, `step` bytes apart.
-template <class T>
-__device__ __forceinline__ Batch<T, 16, 4> load_turned_bytes(const T* from, std::int64_t step) {
-  std::uint32_t column[16];
-#pragma unroll
-  for (int i = 0; i < 16; ++i) column[i] = *reinterpret_cast<const std::uint32_t*>(from + step * i);
-  std::uint32_t row[4][4];
-#pragma unroll
-  for (int i = 0; i < 4; ++i) {
-    const std::uint32_t upper_left = __byte_perm(column[4 * i], column[4 * i + 1], 0x5140);
-    const std::uint32_t lower_left = __byte_perm(column[4 * i], column[4 * i + 1], 0x7362);
-    const std::uint32_t upper_right = __byte_perm(column[4 * i + 2], column[4 * i + 3], 0x5140);
-    const std::uint32_t lower_right = __byte_perm(column[4 * i + 2], column[4 * i + 3], 0x7362);
-    row[0][i] = __byte_perm(upper_left, upper_right, 0x5410);
-    row[1][i] = __byte_perm(upper_left, upper_right, 0x7632);
-    row[2][i] = __byte_perm(lower_left, lower_right, 0x5410);
-    row[3][i] = __byte_perm(lower_left, lower_right, 0x7632);
-  }
-  Batch<T, 16, 4> batch;
-#pragma unroll
-  for (int u = 0; u < 4; ++u) batch.pack[u] = {row[u][0], row[u][1], row[u][2], row[u][3]};
-  return batch;
-}
-
 template <bool turns, int width, int unroll, class T, std::size_t operands>
 __device__ __forceinline__ Batch<T, width, unroll> load_strided(const Source<T>& in, std::size_t operand,
                                                                 const std::int32_t (&at)[unroll][operands],

@@ -183,27 +183,4 @@ struct ScalarMath {
   }
 };
 
-template <class Function, class Math, class... V>
-__device__ __forceinline__ auto applied(const Math& m, V... x) {
-  if constexpr (std::is_same_v<Function, LogAddExp> && std::is_same_v<typename Math::Lane, float>) {
-    return log_add_exp(x...);  // in one piece it takes half the instructions
-  } else {
-    return Function::apply(m, x...);
-  }
-}
-
-// A scalar function over stored elements: half precision is widened, worked on and rounded once. What a test gives is a bool.
-template <class Function, class Out>
-struct Applied {
-  template <class X, class... More>
-  __device__ __forceinline__ Out operator()(X x, More... more) const {
-    const auto result = applied<Function>(ScalarMath<Working<X>>{}, widen(x), widen(more)...);
-    if constexpr (Function::op.gives_bool) {
-      return static_cast<Out>(result ? 1 : 0);
-    } else {
-      return narrow<Out>(result);
-    }
-  }
-};
-
 }  // namespace tutti::kernels::cuda
