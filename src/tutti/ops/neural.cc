@@ -147,8 +147,8 @@ struct Matrix {
 };
 
 // The matrices that memory holds where the tensor has the same, each transposed: its axes lie in order but for two groups at the
-// end, which have changed places. Nothing where the order is another one.
-std::optional<Matrix> transposed_matrices(const detail::Turned& turned) {
+// end, which have changed places. One row where the order is another one.
+Matrix transposed_matrices(const detail::Turned& turned) {
   const Shape& shape = turned.rows.shape();
   Dims axes;  // of the tensor, in the order of memory
   Dims sizes;
@@ -170,10 +170,10 @@ std::optional<Matrix> transposed_matrices(const detail::Turned& turned) {
   Matrix matrix;
   for (std::size_t i = first; i < axes.size(); ++i) {
     const bool is_first_of_group = i == first || i == columns;
-    if (!is_first_of_group && axes[i] < axes[i - 1]) return std::nullopt;
+    if (!is_first_of_group && axes[i] < axes[i - 1]) return {};
     (i < columns ? matrix.rows : matrix.columns) *= sizes[i];
   }
-  if (first == axes.size() || axes[axes.size() - 1] > axes[first]) return std::nullopt;
+  if (first == axes.size() || axes[axes.size() - 1] > axes[first]) return {};
   return matrix;
 }
 
@@ -223,15 +223,15 @@ Tensor dropout(const Tensor& x, double p, const DropoutOptions& options, Site si
   std::optional<detail::Turned> turned = detail::turned(x, site);
   // On the host a copy to row order costs less than drawing words down short columns.
   if (turned && x.impl().buffer()->device().memory().is_host_visible()) turned.reset();
-  const std::optional<Matrix> matrix = turned ? transposed_matrices(*turned) : std::nullopt;
+  const Matrix matrix = turned ? transposed_matrices(*turned) : Matrix{};
   constexpr std::int64_t words_of_block = 4;
   constexpr std::int64_t most_elements = std::int64_t{1} << 32;  // the device counts fours of them in 31 bits
-  if (!matrix || matrix->rows % words_of_block != 0 || x.size() >= most_elements) turned.reset();
+  if (matrix.rows % words_of_block != 0 || x.size() >= most_elements) turned.reset();
   DropoutAttributes attributes{options.key, options.counter, static_cast<std::uint64_t>(std::llround(p * 0x1p32)),
                                p < 1 ? 1 / (1 - p) : 0};
   if (turned) {
-    attributes.rows = matrix->rows;
-    attributes.columns = matrix->columns;
+    attributes.rows = matrix.rows;
+    attributes.columns = matrix.columns;
   }
   OpCall call(dropout_row, site);
   call.add(turned ? turned->rows : x);
