@@ -85,6 +85,18 @@ TEST_F(Columns, RunningSums) {
   }
 }
 
+// By a warp, by a block, by several with what comes before each.
+TEST_F(Columns, RunningSumsOfOneElementThatRepeats) {
+  for (const Shape& shape : {Shape{300, 40}, Shape{2100, 300}, Shape{70'000, 3}}) {
+    for (const DType dtype : all_dtypes) {
+      const Input x{dtype, shape, Lie::expanded, Draw::moderate};
+      const auto sums = [](Inputs in) { return cumulative_sum(in[0], {.axis = 0, .include_initial = true}); };
+      expect_same("Cumsum", {x}, sums,
+                  is_floating(dtype) ? Tolerance{.steps = 2.0 * longest_chain, .magnitude = sums} : Tolerance{});
+    }
+  }
+}
+
 TEST_F(Columns, RunningProducts) {
   for (const Case& each : cases()) {
     for (const DType dtype : all_dtypes) {

@@ -121,6 +121,11 @@ TEST(Neural, IntegersHaveNoSoftmax) {
 TEST(Neural, WeightsFitWhatIsNormalised) {
   EXPECT_THROW(layer_norm(zeros({2, 3}), zeros({2})), ShapeError);
   EXPECT_THROW(layer_norm(zeros({2, 3}), {}, zeros({2, 3})), ShapeError);
+  const Tensor repeated = broadcast_to(zeros({3000, 1}), {3000, 1500});  // of which each row is worked on once
+  EXPECT_THROW(layer_norm(repeated, zeros({1})), ShapeError);
+  EXPECT_THROW(layer_norm(repeated, {}, zeros({3000, 1500})), ShapeError);
+  expect_message(message_of([&] { layer_norm(repeated, zeros({1500}, DType::f64)); }), "the dtype of x");
+  expect_message(message_of([] { softmax(broadcast_to(zeros({3000, 1}, DType::i32), {3000, 1500})); }), "floating dtypes");
   EXPECT_THROW(layer_norm(zeros({2, 3}), {}, {}, {.axes = 3}), ShapeError);
   EXPECT_THROW(layer_norm(zeros({2, 3}), {}, {}, {.axes = 0}), ShapeError);
   expect_message(message_of([] { layer_norm(zeros({2, 3}), zeros({3}, DType::f64)); }), "the dtype of x");

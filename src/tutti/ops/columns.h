@@ -4,9 +4,8 @@
 
 #include <cstdint>
 
-#include "tutti/hal/device.h"
-#include "tutti/hal/memory_space.h"
 #include "tutti/ops/axis_last.h"
+#include "tutti/ops/on_host.h"
 #include "tutti/ops/turned.h"
 
 namespace tutti::detail {
@@ -20,11 +19,9 @@ struct ColumnLimits {
   std::int64_t fewest_elsewhere;  // columns that go round
 };
 
-inline bool is_on_host(const Tensor& x) { return x.impl().buffer()->device().memory().is_host_visible(); }
-
 // Of a dense tensor: columns of `length` elements, for the axes behind `last`.
-inline bool pays_by_column(const Tensor& x, std::size_t last, std::int64_t length, const ColumnLimits& limits) {
-  const bool on_host = is_on_host(x);
+inline bool pays_by_column(const Tensor& x, std::size_t last, std::int64_t length, const ColumnLimits& limits, Site site) {
+  const bool on_host = is_on_host(x, site);
   const std::int64_t fewest_behind = on_host ? 64 : 16;  // a strip of them is worked on at a time
   const std::int64_t fewest = on_host ? 2048 : limits.fewest_elsewhere;
   constexpr std::int64_t small = 64 * 1024;  // elements: the second op is what counts
@@ -41,9 +38,9 @@ Tensor along_axis(const Tensor& x, std::size_t axis, const ColumnLimits& limits,
   const std::int64_t length = x.shape()[axis];
   if (const std::optional<Turned> lies = turned(x, site)) {
     const auto place = static_cast<std::size_t>(lies->places[axis]);
-    if (place + 1 < x.rank() && pays_by_column(lies->rows, place, length, limits))
+    if (place + 1 < x.rank() && pays_by_column(lies->rows, place, length, limits, site))
       return lies->back(run(lies->rows, static_cast<std::int32_t>(x.rank() - 1 - place)), site);
-  } else if (axis + 1 < x.rank() && x.is_contiguous() && pays_by_column(x, axis, length, limits)) {
+  } else if (axis + 1 < x.rank() && x.is_contiguous() && pays_by_column(x, axis, length, limits, site)) {
     return run(x, static_cast<std::int32_t>(x.rank() - 1 - axis));
   }
   return axis_back(run(axis_last(x, axis, site), 0), axis, site);

@@ -1,6 +1,5 @@
 #include "tutti/ops/neural.h"
 
-#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -14,6 +13,7 @@
 #include "tutti/ops/columns.h"
 #include "tutti/ops/elementwise.h"
 #include "tutti/ops/indexing.h"
+#include "tutti/ops/on_host.h"
 #include "tutti/ops/reduction.h"
 #include "tutti/ops/repeats.h"
 #include "tutti/ops/turned.h"
@@ -141,42 +141,6 @@ Tensor with_labels(const OpRow& row, const Tensor& x, const Tensor& labels, cons
   return std::move(call.outputs[0]);
 }
 
-struct Matrix {
-  std::int64_t rows = 1;
-  std::int64_t columns = 1;
-};
-
-// The matrices that memory holds where the tensor has the same, each transposed: its axes lie in order but for two groups at the
-// end, which have changed places. One row where the order is another one.
-Matrix transposed_matrices(const detail::Turned& turned) {
-  const Shape& shape = turned.rows.shape();
-  Dims axes;  // of the tensor, in the order of memory
-  Dims sizes;
-  for (std::size_t i = 0; i < shape.size(); ++i) {
-    if (shape[i] == 1) continue;
-    axes.push_back(turned.axes[i]);
-    sizes.push_back(shape[i]);
-  }
-  std::size_t first = 0;  // behind those that lie in order: the tensor's axes, and memory's, before it are the same ones
-  while (first < axes.size()) {
-    const bool is_next = std::all_of(axes.begin() + first, axes.end(), [&](std::int64_t axis) { return axis >= axes[first]; });
-    if (!is_next) break;
-    ++first;
-  }
-  std::size_t columns = first;  // where the second group begins in memory: with the least of the axes
-  for (std::size_t i = first; i < axes.size(); ++i) {
-    if (axes[i] < axes[columns]) columns = i;
-  }
-  Matrix matrix;
-  for (std::size_t i = first; i < axes.size(); ++i) {
-    const bool is_first_of_group = i == first || i == columns;
-    if (!is_first_of_group && axes[i] < axes[i - 1]) return {};
-    (i < columns ? matrix.rows : matrix.columns) *= sizes[i];
-  }
-  if (first == axes.size() || axes[axes.size() - 1] > axes[first]) return {};
-  return matrix;
-}
-
 }  // namespace
 
 Tensor softmax(const Tensor& x, std::int64_t axis, Site site) { return run_softmax(softmax_row, x, axis, site); }
@@ -222,8 +186,8 @@ Tensor dropout(const Tensor& x, double p, const DropoutOptions& options, Site si
   // Which elements are dropped depends on their numbers in row order, not on where they lie.
   std::optional<detail::Turned> turned = detail::turned(x, site);
   // On the host a copy to row order costs less than drawing words down short columns.
-  if (turned && x.impl().buffer()->device().memory().is_host_visible()) turned.reset();
-  const Matrix matrix = turned ? transposed_matrices(*turned) : Matrix{};
+  if (turned && detail::is_on_host(x, site)) turned.reset();
+  const detail::TurnedMatrix matrix = turned ? transposed_matrices(*turned) : detail::TurnedMatrix{};
   constexpr std::int64_t words_of_block = 4;
   constexpr std::int64_t most_elements = std::int64_t{1} << 32;  // the device counts fours of them in 31 bits
   if (matrix.rows % words_of_block != 0 || x.size() >= most_elements) turned.reset();

@@ -8,6 +8,7 @@
 #include "tutti/exec/reduction_attributes.h"
 #include "tutti/ops/elementwise.h"
 #include "tutti/ops/indexing.h"
+#include "tutti/ops/on_host.h"
 #include "tutti/ops/repeats.h"
 #include "tutti/tensor/view.h"
 
@@ -184,7 +185,7 @@ Tensor find(const OpRow& row, const Tensor& x, std::size_t axis, bool keep_dims,
 
 // The place in row order. What would have to be copied for that is read as it lies, where the kernel does so at full speed.
 Tensor find_in_all(const OpRow& row, const Tensor& x, Site site) {
-  const bool is_near = x.size(site) == 0 || x.impl().buffer()->device().memory().is_host_visible();
+  const bool is_near = x.size(site) == 0 || detail::is_on_host(x, site);
   if (is_near || try_reshape(x, Shape{x.size()})) return find(row, reshape(x, {-1}, site), 0, false, site);
   OpCall call(row, site);
   call.attributes = Attributes(ArgumentAttributes{ArgumentAttributes::all_axes});

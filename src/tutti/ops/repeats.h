@@ -4,8 +4,7 @@
 
 #include <cstdint>
 
-#include "tutti/hal/device.h"
-#include "tutti/hal/memory_space.h"
+#include "tutti/ops/on_host.h"
 #include "tutti/tensor/view.h"
 
 namespace tutti::detail {
@@ -15,7 +14,7 @@ namespace tutti::detail {
 inline bool is_worth_two_ops(const Tensor& x, Site site) {
   constexpr std::int64_t on_the_host = 256 * 1024;
   constexpr std::int64_t elsewhere = 4 * 1024 * 1024;
-  return x.size(site) >= (x.impl().buffer()->device().memory().is_host_visible() ? on_the_host : elsewhere);
+  return x.size(site) >= (is_on_host(x, site) ? on_the_host : elsewhere);
 }
 
 // The axes with several elements that are one in memory, as a bit mask.
