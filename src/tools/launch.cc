@@ -78,25 +78,17 @@ class Launch {
       const std::string program = start.command[0];
       try {
         const std::string prefix = text("[", rank, "] ");
-        ranks_.push_back(
-            {RankProcess(std::move(start)), plan_.host_of(rank), output_.add_source(prefix), errors_->add_source(prefix)});
-        guard_.watch(ranks_.back().process.pid());
-      } catch (const NotRun& error) {
-        forget_all();
+        ranks_.push_back({RankProcess(std::move(start), guard_), plan_.host_of(rank), output_.add_source(prefix),
+                          errors_->add_source(prefix)});
+      } catch (const NotRun& error) {  // those already started are killed with their objects
         start_failure_ = say_why_not_started(program, error.code().value());
         return false;
       } catch (const std::system_error& error) {
-        forget_all();
         throw std::runtime_error(text("rank ", rank, " of ", options_.ranks, " could not be started: ", error.what(),
                                       error.code().value() == EMFILE ? "; raise the limit, which `ulimit -n` shows" : ""));
       }
     }
     return true;
-  }
-
-  // Those already started are killed with their objects.
-  void forget_all() {
-    for (const Rank& started : ranks_) guard_.forget(started.process.pid());
   }
 
   void step() {
@@ -197,9 +189,7 @@ class Launch {
   void look_at_ranks() {
     std::vector<std::size_t> failed;
     for (std::size_t i = 0; i < ranks_.size(); ++i) {
-      const pid_t pid = ranks_[i].process.pid();
       if (!ranks_[i].process.look()) continue;
-      guard_.forget(pid);
       if (ranks_[i].process.has_failed()) failed.push_back(i);
     }
     if (failed.empty() || (first_failure_ && !options_.keeps_going)) return;

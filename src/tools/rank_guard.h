@@ -15,6 +15,7 @@ class RankGuard {
   // Ends it; the groups it still watches are killed.
   ~RankGuard();
 
+  // Whoever has the line may say it: the launcher, or a rank before it becomes its program.
   void watch(pid_t group) noexcept;
   void forget(pid_t group) noexcept;
 

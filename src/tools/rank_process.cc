@@ -49,12 +49,14 @@ std::vector<char*> pointers(std::vector<std::string>& words) {
   return out;
 }
 
-[[noreturn]] void become(char* const* argv, char** envp, std::array<int, 3> standard, int failure, pid_t launcher) {
+[[noreturn]] void become(char* const* argv, char** envp, std::array<int, 3> standard, int failure, pid_t launcher,
+                         RankGuard& guard) {
   // A session of its own: what asks a question of the terminal (ssh for a password) fails there and is told, instead of being
   // stopped for asking from the background.
   ::setsid();
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != launcher) ::_exit(1);  // it died before the line above
+  guard.watch(::getpid());                  // by itself: the launcher may die before it hears that the program runs
   for (int i = 0; i < 3; ++i) {
     if (standard[static_cast<std::size_t>(i)] != i) ::dup2(standard[static_cast<std::size_t>(i)], i);
   }
@@ -81,7 +83,7 @@ void write_all(int descriptor, const std::string& bytes) {
 
 }  // namespace
 
-RankProcess::RankProcess(RankStart start) : is_remote_(start.is_remote) {
+RankProcess::RankProcess(RankStart start, RankGuard& guard) : guard_(&guard), is_remote_(start.is_remote) {
   Pipe output;
   Pipe errors;
   Pipe input;
@@ -93,7 +95,7 @@ RankProcess::RankProcess(RankStart start) : is_remote_(start.is_remote) {
   const int in = start.is_remote ? input.read : start.keeps_input ? STDIN_FILENO : nothing;
   const pid_t launcher = ::getpid();
   pid_ = ::fork();
-  if (pid_ == 0) become(argv.data(), envp.data(), {in, output.write, errors.write}, failure.write, launcher);
+  if (pid_ == 0) become(argv.data(), envp.data(), {in, output.write, errors.write}, failure.write, launcher, guard);
   const int fork_error = errno;
   ::close(nothing);
   if (pid_ < 0) throw std::system_error(fork_error, std::generic_category(), "no process can be started");
@@ -102,7 +104,7 @@ RankProcess::RankProcess(RankStart start) : is_remote_(start.is_remote) {
   ssize_t count = 0;
   while ((count = ::read(failure.read, &error, sizeof error)) < 0 && errno == EINTR) continue;
   if (count == sizeof error) {
-    while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) continue;
+    take_away();
     pid_ = -1;
     throw NotRun(error, std::generic_category(), start.command[0]);
   }
@@ -119,7 +121,8 @@ RankProcess::RankProcess(RankStart start) : is_remote_(start.is_remote) {
 }
 
 RankProcess::RankProcess(RankProcess&& other) noexcept
-    : pid_(std::exchange(other.pid_, -1)),
+    : guard_(other.guard_),
+      pid_(std::exchange(other.pid_, -1)),
       status_(other.status_),
       has_ended_(other.has_ended_),
       is_remote_(other.is_remote_),
@@ -130,20 +133,25 @@ RankProcess::RankProcess(RankProcess&& other) noexcept
 RankProcess::~RankProcess() {
   if (pid_ > 0 && !has_ended_) {
     ::kill(-pid_, SIGKILL);
-    while (::waitpid(pid_, &status_, 0) < 0 && errno == EINTR) continue;
+    take_away();
   }
   close_output();
   close_errors();
   Pipe::close(input_);
 }
 
+// From then on another process may have its number.
+void RankProcess::take_away() noexcept {
+  guard_->forget(pid_);
+  while (::waitpid(pid_, &status_, 0) < 0 && errno == EINTR) continue;
+}
+
 bool RankProcess::look() {
   if (has_ended_) return false;
   siginfo_t found{};
-  // Looked at before it is taken away: until then nobody else can have its number.
   if (::waitid(P_PID, static_cast<id_t>(pid_), &found, WEXITED | WNOHANG | WNOWAIT) != 0 || found.si_pid == 0) return false;
   if (found.si_code != CLD_EXITED || found.si_status != 0) ::kill(-pid_, SIGKILL);
-  while (::waitpid(pid_, &status_, 0) < 0 && errno == EINTR) continue;
+  take_away();
   has_ended_ = true;
   Pipe::close(input_);
   return true;

@@ -7,6 +7,8 @@
 #include <system_error>
 #include <vector>
 
+#include "tools/rank_guard.h"
+
 namespace tutti::tools {
 
 struct RankStart {
@@ -24,8 +26,9 @@ struct NotRun : std::system_error {
 
 class RankProcess {
  public:
-  // Returns when the program runs. Throws NotRun, or std::system_error where no process could be made for it.
-  explicit RankProcess(RankStart start);
+  // Returns when the program runs, which the guard watches by then and until it has ended. Throws NotRun, or std::system_error
+  // where no process could be made for it.
+  RankProcess(RankStart start, RankGuard& guard);
   RankProcess(RankProcess&& other) noexcept;
   RankProcess(const RankProcess&) = delete;
   RankProcess& operator=(const RankProcess&) = delete;
@@ -57,6 +60,9 @@ class RankProcess {
   [[nodiscard]] int exit_code() const noexcept;
 
  private:
+  void take_away() noexcept;
+
+  RankGuard* guard_;
   pid_t pid_ = -1;
   int status_ = 0;
   bool has_ended_ = false;

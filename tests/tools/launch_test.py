@@ -248,7 +248,14 @@ class Signals(Launch):
         launched = self.start_launch(3, script)
         pids = self.pids("rank*", 3) + self.pids("child*", 3)
         launched.kill()
-        wait_until(lambda: not any(map(is_alive, pids)), "the ranks and their children are dead")
+        wait_until(lambda: not any(map(is_alive, pids)), "the ranks and their children are dead", patience=30)
+
+    def test_a_launcher_that_dies_while_it_starts_a_rank_leaves_nothing_of_it(self):
+        for i in range(20):
+            launched = self.start_launch(1, f"sleep 60 & echo $! > child{i}; kill -9 $PPID; wait")
+            pids = self.pids(f"child{i}", 1)
+            launched.wait(PATIENCE)
+            wait_until(lambda: not any(map(is_alive, pids)), "the rank's child is dead", patience=30)
 
 
 class Hosts(Launch):

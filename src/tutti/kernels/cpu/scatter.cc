@@ -88,6 +88,9 @@ struct Share {
   std::int64_t high;
 };
 
+// What one thread does of it, of any mode and types. `share`: none where all places are its own.
+using ScatterPart = void (*)(const IndexSpace& space, const KernelCall& call, void* region, const Share* share);
+
 template <ScatterMode mode, class T, class V>
 void scatter_one_by_one(const IndexSpace& space, const KernelCall& call, T* region) {
   const V* values = call.in(1).as<V>();
@@ -100,7 +103,8 @@ void scatter_one_by_one(const IndexSpace& space, const KernelCall& call, T* regi
 
 // Positions in row order: the last of several values for one place wins, and sums are added up in the order of their values.
 template <ScatterMode mode, class T, class V>
-void scatter_part(const IndexSpace& space, const KernelCall& call, T* region, const Share* share) {
+void scatter_part(const IndexSpace& space, const KernelCall& call, void* start, const Share* share) {
+  T* const region = static_cast<T*>(start);
   if (is_by_element(space) && share == nullptr) return scatter_one_by_one<mode, T, V>(space, call, region);
   const V* values = call.in(1).as<V>();
   const std::int64_t positions = space.position_count();
@@ -181,12 +185,11 @@ void scatter_halves(const IndexSpace& space, const KernelCall& call, T* region, 
   parallel.for_each_chunk(chunks, [&](std::size_t chunk) { work(runs * chunk / chunks, runs * (chunk + 1) / chunks); });
 }
 
-template <ScatterMode mode, class T, class V>
-void scatter_shared(const IndexSpace& space, const KernelCall& call, T* region, Parallel& parallel) {
+void scatter_shared(ScatterPart part, const IndexSpace& space, const KernelCall& call, void* region, Parallel& parallel) {
   const auto attributes = call.attributes->as<ScatterAttributes>();
   const auto width = static_cast<std::int64_t>(parallel.width());
   const std::int64_t moved = space.outer_count() * space.position_count() * space.slice_count();
-  if (moved < serial_elements || width == 1) return scatter_part<mode, T, V>(space, call, region, nullptr);
+  if (moved < serial_elements || width == 1) return part(space, call, region, nullptr);
   // Along an axis that keeps places apart, if there is a long one: every thread then has places of its own.
   std::size_t cut = space.rank;
   for (std::size_t i = 0; i < space.rank && cut == space.rank; ++i) {
@@ -196,14 +199,14 @@ void scatter_shared(const IndexSpace& space, const KernelCall& call, T* region, 
     const std::int64_t size = space.size[cut];
     parallel.for_each_chunk(static_cast<std::size_t>(8 * width), [&](std::size_t chunk) {
       const auto i = static_cast<std::int64_t>(chunk);
-      scatter_part<mode, T, V>(space.part(cut, size * i / (8 * width), size * (i + 1) / (8 * width)), call, region, nullptr);
+      part(space.part(cut, size * i / (8 * width), size * (i + 1) / (8 * width)), call, region, nullptr);
     });
     return;
   }
   // Otherwise every thread looks at all positions and takes those whose places are its own; for single elements that costs more
   // than it saves.
   constexpr std::int64_t least_slice = 8;
-  if (space.slice_count() < least_slice) return scatter_part<mode, T, V>(space, call, region, nullptr);
+  if (space.slice_count() < least_slice) return part(space, call, region, nullptr);
   std::int64_t reach = 1;
   std::int64_t lowest = 0;  // steps back give places before the region's first element
   for (std::size_t i = 0; i < static_cast<std::size_t>(attributes.rank); ++i) {
@@ -214,7 +217,7 @@ void scatter_shared(const IndexSpace& space, const KernelCall& call, T* region, 
   parallel.for_each_chunk(static_cast<std::size_t>(width), [&](std::size_t chunk) {
     const auto i = static_cast<std::int64_t>(chunk);
     const Share share{lowest + reach * i / width, lowest + reach * (i + 1) / width};
-    scatter_part<mode, T, V>(space, call, region, &share);
+    part(space, call, region, &share);
   });
 }
 
@@ -228,7 +231,8 @@ void scatter_widened(const IndexSpace& space, const KernelCall& call, Parallel& 
   for_each_range(parallel, count, [&](std::int64_t begin, std::int64_t end) {
     reader.read_into(begin, end - begin, reinterpret_cast<std::byte*>(sums.get() + begin));
   });
-  scatter_shared<mode, float, T>(space, call, sums.get() + call.attributes->as<ScatterAttributes>().offset, parallel);
+  float* const region = sums.get() + call.attributes->as<ScatterAttributes>().offset;
+  scatter_shared(scatter_part<mode, float, T>, space, call, region, parallel);
   const Row narrow = conversion(DType::f32, out.dtype);
   for_each_range(parallel, count, [&](std::int64_t begin, std::int64_t end) {
     const void* from = sums.get() + begin;
@@ -243,7 +247,7 @@ void scatter_elements(const IndexSpace& space, const KernelCall& call, T* region
     if (call.out().is_dense() && call.out().count() / 8 <= moved) return scatter_widened<mode, T>(space, call, parallel);
     return scatter_halves<mode>(space, call, region, parallel);
   } else {
-    scatter_shared<mode, T, T>(space, call, region, parallel);
+    scatter_shared(scatter_part<mode, T, T>, space, call, region, parallel);
   }
 }
 
