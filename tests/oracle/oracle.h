@@ -22,11 +22,9 @@ class Random {
   explicit Random(std::uint64_t seed) : engine_(seed), seed_(seed) {}
 
   [[nodiscard]] std::uint64_t seed() const { return seed_; }
-  std::int64_t from(std::int64_t low, std::int64_t high) {
-    return std::uniform_int_distribution<std::int64_t>(low, high)(engine_);
-  }
+  std::int64_t from(std::int64_t low, std::int64_t high);
   bool one_in(std::int64_t n) { return from(1, n) == 1; }
-  double real(double low, double high) { return std::uniform_real_distribution<double>(low, high)(engine_); }
+  double real(double low, double high);
   // Up to that many axes, now and then with a size of 0, and sometimes one long axis.
   Shape shape(std::size_t least_rank = 0, std::size_t most_rank = 4);
   // One that broadcasts with it.
@@ -39,6 +37,7 @@ class Random {
 
 // What the elements are like. Any: NaN, infinities, zeros, extremes among them.
 enum class Values { any, moderate, small_range };
+std::vector<std::byte> random_bytes(Random& random, DType dtype, std::int64_t count, Values values);
 
 enum class Layout { dense, sliced, transposed, expanded, sliced_and_transposed };
 inline constexpr std::array all_layouts{Layout::dense, Layout::sliced, Layout::transposed, Layout::expanded,
