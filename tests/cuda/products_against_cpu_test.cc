@@ -189,6 +189,7 @@ TEST_F(Picking, CountsAndFindsWhatIsNotZero) {
 
 TEST_F(Picking, FindsWhatIsNotZeroInLargeOperandsThatLieAnyhow) {
   for (const DType dtype : {DType::boolean, DType::bf16, DType::f32, DType::i64}) {
+    if (is_small_run() && dtype != DType::f32) continue;
     for (const Lie lie : {Lie::transposed, Lie::stepped, Lie::expanded})
       expect_same("NonZero", {{dtype, {1031, 1024}, lie, Draw::sparse}}, [](Inputs in) { return nonzero(in[0]); });
   }
@@ -226,6 +227,7 @@ TEST_F(Picking, TakesAlongEveryAxis) {
 TEST_F(Picking, TakesRowsOfLargeOperandsThatLieAnyhow) {
   const Tensor rows = uniform({1400}, {.key = fresh_seed(), .low = -1031, .high = 1031, .dtype = DType::i32});
   for (const DType dtype : {DType::u8, DType::f32, DType::f64}) {
+    if (is_small_run() && dtype != DType::f32) continue;
     for (const Lie lie : {Lie::transposed, Lie::stepped, Lie::backwards, Lie::expanded}) {
       expect_same("GatherV2", {{dtype, {1031, 1024}, lie}},
                   [&](Inputs in) { return take(in[0], copy_to(rows, in[0].device()), 0); });
