@@ -369,9 +369,10 @@ TEST_F(GpuOrder, AnyThreadMayWaitForWorkBehindTheDefaultStream) {
   void* const default_queue = reinterpret_cast<void*>(1);  // cudaStreamLegacy
   const Tensor slow = slow_fill({1}, 9, 500ms);
   const Tensor back = from_dlpack(to_dlpack(slow, default_queue), default_queue) + 1;
+  Stream behind = wrap_stream("GPU:0", default_queue);
   // The second thread finds that the first has asked for everything, and has made no call to CUDA itself.
   for (int i = 0; i < 2; ++i) {
-    std::thread([] { EXPECT_THROW(sync_devices({.timeout = 20ms}), DeadlineExceeded); }).join();
+    std::thread([&] { EXPECT_THROW(behind.sync({.timeout = 20ms}), DeadlineExceeded); }).join();
   }
   EXPECT_EQ(item<std::int64_t>(back), 10);
 }
