@@ -1,6 +1,5 @@
-// Softmax, running sums and products, and layer_norm along columns: the GPU gives what the CPU gives, whether a block or a
-// cluster holds a strip of columns, whether their number fills packs, and whether the operand lies as columns or turned so that
-// it does.
+// Softmax, running sums and products, and layer_norm along columns: the GPU gives what the CPU gives, whether or not
+// their number fills packs, and whether the operand lies as columns or turned so that it does.
 #include <algorithm>
 
 #include "cuda/against_cpu.h"
