@@ -17,11 +17,14 @@ endif()
 target_compile_options(tutti_kernels_cpu PRIVATE -ffp-contract=off)
 # SSSE3 without SSE4 is too old to be worth a copy of every loop. Under a sanitizer, where a copy takes longest to compile, one and
 # the portable one are enough: each sanitizer sees another. The address sanitizer's build leaves out the optimiser, since most of it is
-# compiled for longer than it runs; these loops are not. A null address is caught anyway.
+# compiled for longer than it runs; these loops are not. A null address is caught anyway (linked last: what comes later counts).
 set(without HWY_SSSE3)
 if(TUTTI_SANITIZE MATCHES "address")
   set(without "(HWY_SSSE3|HWY_SSE4|HWY_AVX2)")
-  target_compile_options(tutti_kernels_cpu PRIVATE -O1 -fno-sanitize=null)
+  target_compile_options(tutti_kernels_cpu PRIVATE -O1)
+  add_library(tutti_kernel_flags INTERFACE)
+  target_compile_options(tutti_kernel_flags INTERFACE -fno-sanitize=null)
+  target_link_libraries(tutti_kernels_cpu PRIVATE tutti_kernel_flags)
 elseif(TUTTI_SANITIZE MATCHES "thread")
   set(without "(HWY_SSSE3|HWY_SSE4|HWY_AVX3)")
 endif()
