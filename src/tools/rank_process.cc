@@ -140,7 +140,6 @@ RankProcess::~RankProcess() {
   Pipe::close(input_);
 }
 
-// From then on another process may have its number.
 void RankProcess::take_away() noexcept {
   guard_->forget(pid_);
   while (::waitpid(pid_, &status_, 0) < 0 && errno == EINTR) continue;

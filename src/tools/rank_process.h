@@ -60,6 +60,7 @@ class RankProcess {
   [[nodiscard]] int exit_code() const noexcept;
 
  private:
+  // Has the guard forget it, then waits for its end: from there on its number may be that of another.
   void take_away() noexcept;
 
   RankGuard* guard_;

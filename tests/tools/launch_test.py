@@ -248,10 +248,11 @@ class Signals(Launch):
         launched = self.start_launch(3, script)
         pids = self.pids("rank*", 3) + self.pids("child*", 3)
         launched.kill()
+        # Sooner than they end by themselves.
         wait_until(lambda: not any(map(is_alive, pids)), "the ranks and their children are dead", patience=30)
 
     def test_a_launcher_that_dies_while_it_starts_a_rank_leaves_nothing_of_it(self):
-        for i in range(20):
+        for i in range(20):  # the moment is a short one
             launched = self.start_launch(1, f"sleep 60 & echo $! > child{i}; kill -9 $PPID; wait")
             pids = self.pids(f"child{i}", 1)
             launched.wait(PATIENCE)
