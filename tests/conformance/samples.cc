@@ -1,5 +1,6 @@
 #include "conformance/samples.h"
 
+#include <tutti/tensor/dtype_visit.h>
 #include <cstring>
 
 namespace tutti::conformance {

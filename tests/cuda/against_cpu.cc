@@ -1,5 +1,6 @@
 #include "cuda/against_cpu.h"
 
+#include <tutti/tensor/dtype_visit.h>
 #include <array>
 #include <cmath>
 #include <cstring>

@@ -4,6 +4,7 @@
 #include <limits>
 #include <random>
 
+#include <tutti/tensor/dtype_visit.h>
 #include "engines/processes.h"
 #include "engines/serial.h"
 #include "tutti/base/text.h"

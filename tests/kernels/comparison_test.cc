@@ -1,4 +1,5 @@
 // Comparisons and tests give bools, whatever the width of the lanes they are made from.
+#include <tutti/tensor/dtype_visit.h>
 #include "kernels/operands.h"
 #include "kernels/random_checks.h"
 

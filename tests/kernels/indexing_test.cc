@@ -1,3 +1,4 @@
+#include <tutti/tensor/dtype_visit.h>
 #include "kernels/operands.h"
 #include "kernels/random_checks.h"
 #include "tutti/base/error.h"

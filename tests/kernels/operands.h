@@ -14,6 +14,7 @@
 #include <thread>
 #include <vector>
 
+#include <tutti/tensor/dtype_visit.h>
 #include "kernels/closeness.h"
 #include "tutti/exec/attributes.h"
 #include "tutti/exec/op_table.h"

@@ -1,4 +1,5 @@
 #include "mesh/meshes.h"
+#include <tutti/tensor/dtype_visit.h>
 
 namespace tutti::meshes {
 

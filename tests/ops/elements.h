@@ -5,6 +5,7 @@
 #include <cstring>
 #include <vector>
 
+#include <tutti/tensor/dtype_visit.h>
 #include "tutti/tutti.h"
 
 namespace tutti::testing_ops {

@@ -3,6 +3,7 @@
 
 #include <limits>
 
+#include <tutti/tensor/dtype_visit.h>
 #include "oracle/oracle.h"
 
 namespace tutti::oracle {

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <limits>
 
+#include <tutti/tensor/dtype_visit.h>
 #include "oracle/oracle.h"
 
 namespace tutti::oracle {

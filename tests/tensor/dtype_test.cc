@@ -1,5 +1,5 @@
 // Half precision held against the compiler's own, over every value there is.
-#include "tutti/tensor/dtype.h"
+#include "tutti/tensor/dtype_visit.h"
 
 #include <gtest/gtest.h>
 
@@ -7,6 +7,8 @@
 #include <cmath>
 #include <limits>
 #include <random>
+
+#include "tutti/base/error.h"
 
 namespace tutti {
 namespace {
@@ -93,6 +95,16 @@ TEST(DTypes, KnowTheirNamesAndSizes) {
       EXPECT_EQ(dtype_of<decltype(element)>, dtype);
     });
   }
+}
+
+TEST(VisitDType, RefusesWhatItWasNotCompiledFor) {
+  const auto size = [](auto element) { return sizeof(element); };
+  EXPECT_EQ(visit_dtype<wide_floats>(DType::f32, size), 4U);
+  EXPECT_EQ(visit_dtype<wide_floats>(DType::f64, size), 8U);
+  EXPECT_THROW(visit_dtype<wide_floats>(DType::bf16, size), InvalidArgument);
+  EXPECT_THROW(visit_dtype<index_dtypes>(DType::boolean, size), InvalidArgument);
+  EXPECT_EQ(visit_size(2, size), 2U);
+  EXPECT_THROW(visit_size(3, size), InvalidArgument);
 }
 
 }  // namespace

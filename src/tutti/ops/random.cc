@@ -11,6 +11,7 @@
 #include "tutti/exec/transfer.h"
 #include "tutti/ops/indexing.h"
 #include "tutti/ops/sorted_pair.h"
+#include "tutti/tensor/dtype_visit.h"
 
 namespace tutti {
 

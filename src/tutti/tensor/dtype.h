@@ -113,24 +113,6 @@ concept Element = requires { DTypeOf<T>::value; };
 template <Element T>
 inline constexpr DType dtype_of = DTypeOf<T>::value;
 
-// Calls visit with a value-initialised element of the dtype's C++ type.
-template <class Visit>
-decltype(auto) visit_dtype(DType dtype, Visit&& visit) {
-  switch (dtype) {
-    case DType::boolean: return visit(bool{});
-    case DType::u8: return visit(std::uint8_t{});
-    case DType::i8: return visit(std::int8_t{});
-    case DType::i16: return visit(std::int16_t{});
-    case DType::i32: return visit(std::int32_t{});
-    case DType::i64: return visit(std::int64_t{});
-    case DType::f16: return visit(f16{});
-    case DType::bf16: return visit(bf16{});
-    case DType::f32: return visit(float{});
-    case DType::f64: break;
-  }
-  return visit(double{});
-}
-
 // The dtype both fit: the Python array API's table; where that is silent an integer with a float gives the float, and
 // two different half precisions give f32.
 DType promote(DType a, DType b) noexcept;

@@ -1,5 +1,8 @@
 #include "tutti/tensor/dtype_set.h"
 
+#include "tutti/base/error.h"
+#include "tutti/tensor/dtype_visit.h"
+
 namespace tutti {
 
 std::string to_string(DTypes dtypes) {
@@ -17,5 +20,15 @@ std::string to_string(DTypes dtypes) {
   }
   return list;
 }
+
+namespace detail {
+void refuse_visit(DType dtype, DTypes handled) {
+  throw InvalidArgument("This code is for " + to_string(handled) + " and was given " + std::string(to_string(dtype)),
+                        Site());
+}
+void refuse_visit(std::size_t bytes) {
+  throw InvalidArgument("No element has " + std::to_string(bytes) + " bytes", Site());
+}
+}  // namespace detail
 
 }  // namespace tutti

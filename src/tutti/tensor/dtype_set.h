@@ -1,6 +1,7 @@
 // A set of dtypes: what an op is defined for, what a backend's kernel takes.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <initializer_list>
 #include <string>
@@ -13,19 +14,21 @@ class DTypes {
  public:
   constexpr DTypes() noexcept = default;
   constexpr DTypes(std::initializer_list<DType> dtypes) noexcept {
-    for (const DType dtype : dtypes) bits_ = static_cast<std::uint16_t>(bits_ | bit(dtype));
+    for (const DType dtype : dtypes) bits = static_cast<std::uint16_t>(bits | bit(dtype));
   }
-  [[nodiscard]] constexpr bool contains(DType dtype) const noexcept { return (bits_ & bit(dtype)) != 0; }
-  [[nodiscard]] constexpr bool empty() const noexcept { return bits_ == 0; }
-  friend constexpr DTypes operator|(DTypes a, DTypes b) noexcept { return DTypes(a.bits_ | b.bits_); }
-  friend constexpr DTypes operator&(DTypes a, DTypes b) noexcept { return DTypes(a.bits_ & b.bits_); }
+  [[nodiscard]] constexpr bool contains(DType dtype) const noexcept { return (bits & bit(dtype)) != 0; }
+  [[nodiscard]] constexpr bool empty() const noexcept { return bits == 0; }
+  // The set must not be empty.
+  [[nodiscard]] constexpr DType first() const noexcept { return static_cast<DType>(std::countr_zero(bits)); }
+  friend constexpr DTypes operator|(DTypes a, DTypes b) noexcept { return DTypes(a.bits | b.bits); }
+  friend constexpr DTypes operator&(DTypes a, DTypes b) noexcept { return DTypes(a.bits & b.bits); }
   friend constexpr bool operator==(DTypes a, DTypes b) noexcept = default;
 
- private:
-  constexpr explicit DTypes(int bits) noexcept : bits_(static_cast<std::uint16_t>(bits)) {}
-  static constexpr unsigned bit(DType dtype) noexcept { return 1U << static_cast<unsigned>(dtype); }
+  std::uint16_t bits = 0;  // public, so that a set may be a template's argument
 
-  std::uint16_t bits_ = 0;
+ private:
+  constexpr explicit DTypes(int all) noexcept : bits(static_cast<std::uint16_t>(all)) {}
+  static constexpr unsigned bit(DType dtype) noexcept { return 1U << static_cast<unsigned>(dtype); }
 };
 
 inline constexpr DTypes boolean_dtype{DType::boolean};

@@ -10,6 +10,7 @@
 
 #include "tutti/base/text.h"
 #include "tutti/tensor/decimal.h"
+#include "tutti/tensor/dtype_visit.h"
 
 namespace tutti {
 

@@ -18,6 +18,7 @@
 #include "tutti/exec/uniform_bounds.h"
 #include "tutti/kernels/cpu/ranges.h"
 #include "tutti/kernels/cpu/registration.h"
+#include "tutti/tensor/dtype_visit.h"
 
 namespace tutti::kernels {
 

@@ -9,6 +9,7 @@
 #include "tutti/kernels/cpu/index_places.h"
 #include "tutti/kernels/cpu/registration.h"
 #include "tutti/kernels/cpu/row_order.h"
+#include "tutti/tensor/dtype_visit.h"
 
 namespace tutti::kernels {
 

@@ -6,6 +6,7 @@
 
 #include "tutti/base/error.h"
 #include "tutti/base/text.h"
+#include "tutti/tensor/dtype_visit.h"
 
 namespace tutti {
 
