@@ -5,6 +5,8 @@ FUZZ_SECONDS ?= 10
 export CMAKE_BUILD_PARALLEL_LEVEL := $(JOBS)
 export CTEST_PARALLEL_LEVEL := $(JOBS)
 export JOBS
+# Whether the CUDA backend is built: ON, OFF, or not said: where there is a GPU and a toolkit.
+cuda := $(if $(TUTTI_CUDA),-DTUTTI_CUDA=$(TUTTI_CUDA))
 
 .PHONY: help run test sanitize asan tsan bench gpu-bundle docs lint format fuzz clean
 .NOTPARALLEL:
@@ -24,7 +26,7 @@ help:
 # Only the first configuration leaves the tests out: `make run` after `make test` keeps them.
 run:
 	@scripts/install-packages run
-	cmake --preset release $(if $(wildcard build/release/CMakeCache.txt),,-DTUTTI_TESTS=OFF)
+	cmake --preset release $(cuda) $(if $(wildcard build/release/CMakeCache.txt),,-DTUTTI_TESTS=OFF)
 	cmake --build --preset release
 	build/release/bin/tutti demo
 
@@ -34,7 +36,7 @@ test: build-tests lint fuzz
 .PHONY: build-tests
 build-tests:
 	@scripts/install-packages test
-	cmake --preset release -DTUTTI_TESTS=ON
+	cmake --preset release $(cuda) -DTUTTI_TESTS=ON
 	cmake --build --preset release
 
 sanitize: asan tsan
@@ -62,13 +64,13 @@ gpu-bundle:
 
 docs:
 	@scripts/install-packages test
-	cmake --preset release $(if $(wildcard build/release/CMakeCache.txt),,-DTUTTI_TESTS=OFF)
+	cmake --preset release $(cuda) $(if $(wildcard build/release/CMakeCache.txt),,-DTUTTI_TESTS=OFF)
 	cmake --build --preset release --target tutti_command
 	scripts/ops-page build/release/bin/tutti
 
 lint:
 	@scripts/install-packages test
-	@[ -f build/release/compile_commands.json ] || cmake --preset release -DTUTTI_TESTS=ON
+	@[ -f build/release/compile_commands.json ] || cmake --preset release $(cuda) -DTUTTI_TESTS=ON
 	scripts/lint
 
 format:

@@ -23,6 +23,17 @@ function(tutti_module folder)
   add_library(tutti_${name} OBJECT ${sources})
   target_include_directories(tutti_${name} PUBLIC ${PROJECT_SOURCE_DIR}/src)
   target_link_libraries(tutti_${name} PRIVATE tutti_flags)
+  # Sources compiled several at a time share the reading of headers, which is most of what a short one costs. Not those that Highway
+  # includes again and again, once for each instruction set.
+  if(NOT name MATCHES "kernels")
+    set_target_properties(tutti_${name} PROPERTIES UNITY_BUILD ${TUTTI_UNITY} UNITY_BUILD_BATCH_SIZE 12)
+  endif()
+  foreach(source IN LISTS sources)
+    file(STRINGS ${source} per_instruction_set REGEX "hwy/foreach_target.h")
+    if(per_instruction_set)
+      set_source_files_properties(${source} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+    endif()
+  endforeach()
   # Calls inside the library are calls inside the library: no other object may take a function's place. The few thread-local
   # variables are reached without a call, except beside the CUDA runtime, whose own leave no room for that in a process that
   # loads the library late (a Python extension).

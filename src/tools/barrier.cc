@@ -14,7 +14,7 @@ namespace tutti::tools {
 
 namespace {
 
-constexpr int failed = 1;
+constexpr int exit_failed = 1;
 // Who is given no time waits for rank 0 as for any other.
 constexpr std::chrono::hours without_limit{24 * 365};
 
@@ -56,7 +56,7 @@ int run_barrier(const BarrierOptions& options) {
   } catch (const MeetingFailed& error) {
     std::cerr << text("tutti: error: ", error.report.to_text(), "\n");
   }
-  return failed;
+  return exit_failed;
 }
 
 }  // namespace tutti::tools

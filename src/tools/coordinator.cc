@@ -15,16 +15,16 @@ namespace tutti::tools {
 namespace {
 
 // For the handler of the signals that end it, which finds nothing else.
-std::atomic<Coordinator*> serving{nullptr};
+std::atomic<Coordinator*> served_here{nullptr};
 
 void stop_serving(int /*signal*/) {
-  if (Coordinator* const coordinator = serving.load()) coordinator->stop();
+  if (Coordinator* const coordinator = served_here.load()) coordinator->stop();
 }
 
 class StopOnSignals {
  public:
   explicit StopOnSignals(Coordinator& coordinator) {
-    serving = &coordinator;
+    served_here = &coordinator;
     struct sigaction stop {};
     stop.sa_handler = stop_serving;
     for (const int number : {SIGINT, SIGTERM, SIGHUP}) ::sigaction(number, &stop, nullptr);
@@ -32,7 +32,7 @@ class StopOnSignals {
   }
   StopOnSignals(const StopOnSignals&) = delete;
   StopOnSignals& operator=(const StopOnSignals&) = delete;
-  ~StopOnSignals() { serving = nullptr; }
+  ~StopOnSignals() { served_here = nullptr; }
 };
 
 // Whatever way it ends, but for a kill.

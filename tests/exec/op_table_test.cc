@@ -8,14 +8,14 @@
 namespace tutti {
 namespace {
 
-void infer_same(Inference& in) { in.output(in.dtype(0), in.shape(0)); }
+void infer_as_given(Inference& in) { in.output(in.dtype(0), in.shape(0)); }
 void fill_with_seven(const KernelCall& call, KernelContext&) {
   for (std::int64_t i = 0; i < call.out().count(); ++i) call.out().as<float>()[i] = 7;
 }
 
 TEST(OpTable, GivesBackTheRowThatWasRegistered) {
   const OpRow& row =
-      register_op({.name = "Mine", .infer = infer_same, .access = {Access::consume, Access::read}}, {.cpu = fill_with_seven});
+      register_op({.name = "Mine", .infer = infer_as_given, .access = {Access::consume, Access::read}}, {.cpu = fill_with_seven});
   EXPECT_EQ(&find_op("Mine"), &row);
   EXPECT_EQ(row.name, "Mine");
   EXPECT_EQ(row.mask_for(DType::f32), mask_of(BackendKind::cpu));
@@ -25,13 +25,13 @@ TEST(OpTable, GivesBackTheRowThatWasRegistered) {
 }
 
 TEST(OpTable, ReadsWhereNothingIsSaidAboutAccess) {
-  EXPECT_EQ(register_op({.name = "Silent", .infer = infer_same}).access_of(3), Access::read);
+  EXPECT_EQ(register_op({.name = "Silent", .infer = infer_as_given}).access_of(3), Access::read);
 }
 
 TEST(OpTable, TakesKernelsBeforeAndAfterTheRow) {
   register_kernel("Early", BackendKind::cpu, fill_with_seven);
   EXPECT_THROW(find_op("Early"), UnknownOp) << "kernels alone are no op";
-  const OpRow& row = register_op({.name = "Early", .infer = infer_same});
+  const OpRow& row = register_op({.name = "Early", .infer = infer_as_given});
   EXPECT_EQ(row.mask_for(DType::f32), mask_of(BackendKind::cpu));
   register_kernel("Early", BackendKind::sim, fill_with_seven);
   EXPECT_EQ(row.mask_for(DType::f32), mask_of(BackendKind::cpu) | mask_of(BackendKind::sim));

@@ -15,7 +15,7 @@ using testing_races::Pair;
 using testing_races::read_on_device;
 using testing_races::write;
 
-void start() {
+void start_watching() {
   simulate_gpus(2);
   set_race_detection(RaceDetection::error);
 }
@@ -23,7 +23,7 @@ void start() {
 }  // namespace
 
 TEST(RaceDetector, SeesASyncByTheHost) {
-  start();
+  start_watching();
   Pair pair;
   const ManualOrder by_hand;
   Pair::in(pair.a, [&] { write(pair.x); });
@@ -34,7 +34,7 @@ TEST(RaceDetector, SeesASyncByTheHost) {
 }
 
 TEST(RaceDetector, SeesAHostThatAskedUntilItWasDone) {
-  start();
+  start_watching();
   Pair pair;
   const ManualOrder by_hand;
   Pair::in(pair.a, [&] { write(pair.x); });
@@ -45,7 +45,7 @@ TEST(RaceDetector, SeesAHostThatAskedUntilItWasDone) {
 }
 
 TEST(RaceDetector, SeesAReadOfTheValue) {
-  start();
+  start_watching();
   Pair pair;
   const ManualOrder by_hand;
   Tensor made;
@@ -57,7 +57,7 @@ TEST(RaceDetector, SeesAReadOfTheValue) {
 }
 
 TEST(RaceDetector, SeesAChainOfWaitsOverOtherStreams) {
-  start();
+  start_watching();
   Pair pair;
   Stream middle("GPU:1");
   const ManualOrder by_hand;
@@ -68,7 +68,7 @@ TEST(RaceDetector, SeesAChainOfWaitsOverOtherStreams) {
 }
 
 TEST(RaceDetector, DoesNotTakeAChainBackwards) {
-  start();
+  start_watching();
   Pair pair;
   Stream middle("GPU:1");
   const ManualOrder by_hand;
@@ -79,7 +79,7 @@ TEST(RaceDetector, DoesNotTakeAChainBackwards) {
 }
 
 TEST(RaceDetector, JudgesTheProgramNotTheLuckOfTheRun) {
-  start();
+  start_watching();
   Pair pair;
   const ManualOrder by_hand;
   Pair::in(pair.a, [&] { write(pair.x); });
@@ -89,7 +89,7 @@ TEST(RaceDetector, JudgesTheProgramNotTheLuckOfTheRun) {
 }
 
 TEST(RaceDetector, SeesAWaitForWhatWasDoneAlready) {
-  start();
+  start_watching();
   Pair pair;
   const ManualOrder by_hand;
   Pair::in(pair.a, [&] { write(pair.x); });
@@ -99,7 +99,7 @@ TEST(RaceDetector, SeesAWaitForWhatWasDoneAlready) {
 }
 
 TEST(RaceDetector, LetsOneThreadRelyOnWhatAnotherSynced) {
-  start();
+  start_watching();
   Pair pair;
   Pair::in(pair.a, [&] {
     const ManualOrder by_hand;
@@ -113,7 +113,7 @@ TEST(RaceDetector, LetsOneThreadRelyOnWhatAnotherSynced) {
 }
 
 TEST(RaceDetector, FindsNothingWhereTheRuntimeOrders) {
-  start();
+  start_watching();
   Pair pair;
   Tensor x = pair.x;
   const DeviceScope on("GPU:0");
@@ -131,7 +131,7 @@ TEST(RaceDetector, FindsNothingWhereTheRuntimeOrders) {
 }
 
 TEST(RaceDetector, FindsNothingWhereThreadsShareTensorsAndTheRuntimeOrders) {
-  start();
+  start_watching();
   const Pair pair;
   const DeviceScope on("GPU:0");
   Variable total(full({64}, 0.0F, DType::f32));
@@ -157,7 +157,7 @@ TEST(RaceDetector, FindsNothingWhereThreadsShareTensorsAndTheRuntimeOrders) {
 }
 
 TEST(RaceDetector, KnowsMemoryThePoolFoundUnused) {
-  start();
+  start_watching();
   Pair pair;
   const ManualOrder by_hand;
   const DeviceScope on("GPU:0");
@@ -192,7 +192,7 @@ TEST(RaceDetector, TakesACallInTheCallersThreadForOneOnItsStream) {
 
 // The program cannot order what it does not see.
 TEST(ManualOrder, LeavesTheOrderOfImplicitCopiesToTheRuntime) {
-  start();
+  start_watching();
   Pair pair;
   testing_streams::Gate gate;
   const ManualOrder by_hand;
@@ -208,7 +208,7 @@ TEST(ManualOrder, LeavesTheOrderOfImplicitCopiesToTheRuntime) {
 }
 
 TEST(RaceDetector, LeavesTheStreamUsableAfterARefusedCallThatHadEdges) {
-  start();
+  start_watching();
   Pair pair;
   Stream elsewhere("CPU:0");
   testing_streams::Gate gate;

@@ -12,7 +12,7 @@
 namespace tutti::wire {
 namespace {
 
-std::string framed(std::string_view message) {
+std::string frame_of(std::string_view message) {
   std::string out;
   const std::size_t begin = begin_frame(out);
   out += message;
@@ -41,17 +41,17 @@ class Connection : public testing::Test {
 };
 
 TEST_F(Connection, OpensWhatTheOtherEndSealedInItsOrder) {
-  const auto there = sealed(member.outgoing, framed("first") + framed("second") + framed(std::string(300, 'x')));
+  const auto there = sealed(member.outgoing, frame_of("first") + frame_of("second") + frame_of(std::string(300, 'x')));
   ASSERT_EQ(there.size(), 3U);
   EXPECT_EQ(coordinator.incoming.open(there[0]), "first");
   EXPECT_EQ(coordinator.incoming.open(there[1]), "second");
   EXPECT_EQ(coordinator.incoming.open(there[2]), std::string(300, 'x'));
-  const auto back = sealed(coordinator.outgoing, framed("answer"));
+  const auto back = sealed(coordinator.outgoing, frame_of("answer"));
   EXPECT_EQ(member.incoming.open(back.at(0)), "answer");
 }
 
 TEST_F(Connection, OpensNothingThatWasRepeatedLeftOutOrExchanged) {
-  const auto frames = sealed(member.outgoing, framed("a") + framed("b") + framed("c"));
+  const auto frames = sealed(member.outgoing, frame_of("a") + frame_of("b") + frame_of("c"));
   Seal repeated = coordinator.incoming;
   EXPECT_TRUE(repeated.open(frames[0]));
   EXPECT_FALSE(repeated.open(frames[0]));
@@ -63,7 +63,7 @@ TEST_F(Connection, OpensNothingThatWasRepeatedLeftOutOrExchanged) {
 }
 
 TEST_F(Connection, OpensNothingThatWasChangedInAnyBit) {
-  const std::string whole = sealed(member.outgoing, framed("message")).at(0);
+  const std::string whole = sealed(member.outgoing, frame_of("message")).at(0);
   for (std::size_t bit = 0; bit < whole.size() * 8; ++bit) {
     std::string changed = whole;
     changed[bit / 8] = static_cast<char>(changed[bit / 8] ^ (1 << (bit % 8)));
@@ -77,7 +77,7 @@ TEST_F(Connection, OpensNothingThatWasChangedInAnyBit) {
 }
 
 TEST_F(Connection, OpensNothingOfItsOwnOrOfAnotherConnection) {
-  const std::string own = sealed(member.outgoing, framed("message")).at(0);
+  const std::string own = sealed(member.outgoing, frame_of("message")).at(0);
   EXPECT_FALSE(member.incoming.open(own)) << "sent back to its maker";
   Seals other = seals_of("secret", Side::coordinator, coordinator_nonce, fresh_nonce());
   EXPECT_FALSE(other.incoming.open(own));

@@ -2,11 +2,11 @@
 
 #include <cstdint>
 
+#include "tutti/base/text.h"
+
 namespace tutti {
 
 namespace {
-
-constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 std::optional<std::int64_t> milliseconds_in(std::string_view unit) {
   if (unit == "ms") return 1;

@@ -38,6 +38,10 @@ std::string text(const Parts&... parts) {
 // "1.50 GiB", "12 B".
 std::string human_bytes(std::uint64_t bytes);
 
+// Of ASCII alone, whatever the locale says.
+constexpr bool is_digit(char c) noexcept { return c >= '0' && c <= '9'; }
+constexpr bool is_letter(char c) noexcept { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+
 // Printable form of untrusted text: control characters escaped, long text cut in the middle.
 std::string printable(std::string_view untrusted, std::size_t longest = 120);
 

@@ -202,7 +202,7 @@ void RaceDetector::clear_races() {
 
 namespace {
 
-[[maybe_unused]] const bool was_asked_for = [] {
+[[maybe_unused]] const bool watch_was_asked_for = [] {
   const std::optional<std::string> word = environment_text("TUTTI_RACES");
   if (!word || *word == "off") return false;
   if (*word == "report" || *word == "error") {

@@ -12,12 +12,12 @@ namespace tutti {
 
 namespace {
 
-constexpr std::size_t most_listed = 16;
+constexpr std::size_t most_kept = 16;
 
 // Remembers the first syncs for the explanation.
 class Recorder final : detail::SyncListener {
  public:
-  Recorder() { first_.reserve(most_listed); }
+  Recorder() { first_.reserve(most_kept); }
   ~Recorder() override = default;
 
   [[nodiscard]] std::uint64_t count() const noexcept { return count_; }

@@ -104,7 +104,7 @@ void ask_for(std::string_view wanted) {
 
 // Handlers run in the reverse of the order in which they were registered. This one comes before main(), so by the time
 // it runs the runtime has stopped and its last events are in.
-[[maybe_unused]] const bool was_asked_for = [] {
+[[maybe_unused]] const bool report_was_asked_for = [] {
   const std::optional<std::string> mode = environment_text("TUTTI_SYNC");
   if (mode == "report") sync_report_at_exit(SyncReportForm::text);
   const std::optional<std::string> wanted = environment_text("TUTTI_SYNC_REPORT");

@@ -12,7 +12,7 @@ namespace tutti {
 
 namespace {
 
-constexpr std::size_t most_listed = 8;
+constexpr std::size_t most_pending_listed = 8;
 
 std::string age(Nanoseconds since) {
   const Nanoseconds elapsed = std::max<Nanoseconds>(0, coarse_now() - since);
@@ -25,12 +25,12 @@ std::string pending_list(std::span<DeviceStream* const> streams) {
     const std::vector<PendingWork> pending = stream->pending();
     if (pending.empty()) continue;
     out += text("\n  stream ", index_of(stream->id()), " on ", stream->device().name(), ": ", pending.size(), " pending");
-    for (std::size_t i = 0; i < std::min(pending.size(), most_listed); ++i) {
+    for (std::size_t i = 0; i < std::min(pending.size(), most_pending_listed); ++i) {
       const PendingWork& work = pending[i];
       out += text("\n    ", work.op, work.running ? " (running), " : ", ", "submitted ", age(work.since), " ago at ",
                   work.site.to_string());
     }
-    if (pending.size() > most_listed) out += text("\n    ... and ", pending.size() - most_listed, " more");
+    if (pending.size() > most_pending_listed) out += text("\n    ... and ", pending.size() - most_pending_listed, " more");
   }
   return out.empty() ? "\n  nothing any more: the work ended just after the deadline" : out;
 }

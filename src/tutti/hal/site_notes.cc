@@ -11,8 +11,6 @@ namespace tutti {
 
 namespace {
 
-constexpr auto relaxed = std::memory_order_relaxed;
-
 [[maybe_unused]] const bool was_asked_for = [] {
   const bool wanted = environment_bool("TUTTI_SYNC_STACKS").value_or(false);
   if (wanted) set_sync_stacks(true);
@@ -36,15 +34,15 @@ void SiteNotes::take_stack(Nanoseconds blocked) noexcept {
   std::array<void*, most_stack_frames> frames{};
   const int count = ::backtrace(frames.data(), static_cast<int>(frames.size()));
   const std::lock_guard lock(lock_);
-  if (count <= 0 || stack_blocked_.load(relaxed) >= blocked) return;
-  stack_blocked_.store(blocked, relaxed);
+  if (count <= 0 || stack_blocked_.load(std::memory_order_relaxed) >= blocked) return;
+  stack_blocked_.store(blocked, std::memory_order_relaxed);
   frames_ = frames;
   frame_count_ = static_cast<std::size_t>(count);
 }
 
 void SiteNotes::clear() noexcept {
   const std::lock_guard lock(lock_);
-  stack_blocked_.store(-1, relaxed);
+  stack_blocked_.store(-1, std::memory_order_relaxed);
   why_[0] = '\0';
   frame_count_ = 0;
 }
@@ -76,7 +74,7 @@ void set_sync_stacks(bool on) noexcept {
     std::array<void*, 1> first{};  // loads what the walk needs, so that no wait pays for it
     (void)::backtrace(first.data(), 1);
   }
-  detail::keeps_stacks.store(on, relaxed);
+  detail::keeps_stacks.store(on, std::memory_order_relaxed);
 }
 
 }  // namespace tutti

@@ -19,7 +19,7 @@ namespace tutti {
 
 namespace {
 
-constexpr std::size_t most_listed = 8;
+constexpr std::size_t most_syncs_kept = 8;
 
 // What TUTTI_SYNC asks of every thread; "report" is for the report at the end of the program, and forbids nothing.
 OnSync mode_of_process() {
@@ -119,7 +119,7 @@ AllowSync::AllowSync(const char* why) noexcept : before_(std::exchange(state.all
 AllowSync::~AllowSync() { state.allowed = before_; }
 
 SyncBudget::SyncBudget(std::uint64_t most, std::string name, Site site) : most_(most), name_(std::move(name)), site_(site) {
-  first_.reserve(std::min<std::uint64_t>(most, most_listed));
+  first_.reserve(std::min<std::uint64_t>(most, most_syncs_kept));
 }
 
 void SyncBudget::before(const SyncRequest& request) {

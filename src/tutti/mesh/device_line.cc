@@ -18,7 +18,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto opening_limit = 30s;
+constexpr auto line_opening_limit = 30s;
 constexpr auto closing_limit = 2s;
 constexpr std::string_view has_gpu = "GPU ";  // how a card begins that names one
 
@@ -57,7 +57,7 @@ std::string DeviceLine::obstacle(const std::vector<std::string>& cards) const {
 
 // All have just answered a roll call and come here next.
 void DeviceLine::settle() {
-  const Deadline limit = Clock::now() + opening_limit;
+  const Deadline limit = Clock::now() + line_opening_limit;
   std::string why = obstacle(shown_by_all("cards", own_card(), limit));
   if (why.empty()) {
     std::string trouble;
@@ -69,7 +69,7 @@ void DeviceLine::settle() {
       trouble = e.message();
     }
     // It counts only if it worked for every one.
-    const std::vector<std::string> troubles = shown_by_all("troubles", trouble, Clock::now() + opening_limit);
+    const std::vector<std::string> troubles = shown_by_all("troubles", trouble, Clock::now() + line_opening_limit);
     for (std::size_t i = 0; i < troubles.size() && why.empty(); ++i) {
       if (!troubles[i].empty()) why = text("rank ", group_.ranks()[i], ": ", printable(troubles[i], 400));
     }

@@ -15,9 +15,7 @@ namespace tutti {
 
 namespace {
 
-constexpr bool is_word_character(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-' || c == '.';
-}
+constexpr bool is_word_character(char c) { return is_letter(c) || is_digit(c) || c == '_' || c == '-' || c == '.'; }
 
 bool is_word(std::string_view text) {
   return !text.empty() && text.size() <= longest_mesh_name && std::all_of(text.begin(), text.end(), is_word_character);

@@ -12,7 +12,6 @@ namespace tutti::detail {
 namespace {
 
 // 'A' ... 'Z', 'a' ... 'z' as 0 ... 51: in the order of the alphabet as characters have it.
-bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 Label label_of(char c) { return c <= 'Z' ? c - 'A' : c - 'a' + 26; }
 
 class Parser {

@@ -22,7 +22,7 @@ namespace tutti {
 
 namespace {
 
-void infer_same(Inference& in) {
+void infer_like_input(Inference& in) {
   in.expect_inputs(1);
   in.output(in.dtype(0), in.shape(0));
 }
@@ -86,11 +86,11 @@ const OpRow& log_softmax_row = register_op(line_op("LogSoftmax", infer_softmax))
 const OpRow& layer_norm_row = register_op(line_op("LayerNorm", infer_layer_norm));
 const OpRow& cross_entropy_row = register_op(line_op("SparseSoftmaxCrossEntropyWithLogits", infer_cross_entropy));
 const OpRow& mean_loss_row = register_op(line_op("CrossEntropyMean", infer_mean_loss));
-const OpRow& dropout_row = register_op(line_op("Dropout", infer_same));
+const OpRow& dropout_row = register_op(line_op("Dropout", infer_like_input));
 const OpRow& one_hot_row = register_op({.name = "OneHot", .infer = infer_one_hot, .wants_dense = true, .takes = index_dtypes});
 
 // A strip of columns is gone through several times: longer ones would not stay in the cache.
-constexpr detail::ColumnLimits column_limits{.longest_on_host = 4096, .longest_elsewhere = 4096, .fewest_elsewhere = 2048};
+constexpr detail::ColumnLimits softmax_limits{.longest_on_host = 4096, .longest_elsewhere = 4096, .fewest_elsewhere = 2048};
 
 // Of a line of equal elements: their differences are 0, or NaN.
 Tensor softmax_of_equals(const Tensor& x, std::size_t axis, bool is_log, Site site) {
@@ -105,7 +105,7 @@ Tensor run_softmax(const OpRow& row, const Tensor& x, std::int64_t given_axis, S
   if (is_floating(x.dtype()) && detail::repeats_along(x, 1U << axis, site)) [[unlikely]]
     return softmax_of_equals(x, axis, &row == &log_softmax_row, site);
   return detail::once_per_line(x, axis, site, [&](const Tensor& once) {
-    return detail::along_axis(once, axis, column_limits, site, [&](const Tensor& operand, std::int32_t after) {
+    return detail::along_axis(once, axis, softmax_limits, site, [&](const Tensor& operand, std::int32_t after) {
       OpCall call(row, site);
       call.add(operand);
       call.attributes = Attributes(SoftmaxAttributes{after});

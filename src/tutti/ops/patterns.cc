@@ -27,7 +27,7 @@ const OpRow& range_row = register_op({.name = "Range", .infer = infer_range});
 const OpRow& band_row = register_op({.name = "MatrixBandPart", .infer = infer_band});
 
 constexpr std::int64_t least = std::numeric_limits<std::int64_t>::min();
-constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
+constexpr std::int64_t largest_index = std::numeric_limits<std::int64_t>::max();
 
 Tensor make_range(const RangeAttributes& range, std::int64_t count, DType dtype, Site site) {
   const OutputSpec spec{dtype, {count}};
@@ -75,7 +75,7 @@ std::int64_t whole_count(std::int64_t start, std::int64_t stop, std::int64_t ste
                                      : static_cast<std::uint64_t>(start) - static_cast<std::uint64_t>(stop);
   const std::uint64_t by = forward ? static_cast<std::uint64_t>(step) : 0 - static_cast<std::uint64_t>(step);
   const std::uint64_t count = (span - 1) / by + 1;
-  if (count > static_cast<std::uint64_t>(most))
+  if (count > static_cast<std::uint64_t>(largest_index))
     throw ShapeError("arange: there would be more elements than can be counted", site);
   return static_cast<std::int64_t>(count);
 }
@@ -135,7 +135,7 @@ Tensor eye(std::int64_t rows, const EyeOptions& options, Site site) {
 }
 
 Tensor tril(const Tensor& x, std::int64_t offset, Site site) { return band(x, least, offset, site); }
-Tensor triu(const Tensor& x, std::int64_t offset, Site site) { return band(x, offset, most, site); }
+Tensor triu(const Tensor& x, std::int64_t offset, Site site) { return band(x, offset, largest_index, site); }
 
 std::vector<Tensor> meshgrid(std::span<const Tensor> vectors, const MeshgridOptions& options, Site site) {
   Shape grid;

@@ -17,12 +17,12 @@ namespace tutti {
 
 namespace {
 
-void infer_wanted(Inference& in) { in.output(in.wanted().dtype, in.wanted().shape); }
+void infer_draw(Inference& in) { in.output(in.wanted().dtype, in.wanted().shape); }
 
-const OpRow& uniform_row = register_op({.name = "RandomUniform", .infer = infer_wanted});
-const OpRow& normal_row = register_op({.name = "RandomStandardNormal", .infer = infer_wanted});
-const OpRow& integer_row = register_op({.name = "RandomUniformInt", .infer = infer_wanted});
-const OpRow& bernoulli_row = register_op({.name = "RandomBernoulli", .infer = infer_wanted});
+const OpRow& uniform_row = register_op({.name = "RandomUniform", .infer = infer_draw});
+const OpRow& normal_row = register_op({.name = "RandomStandardNormal", .infer = infer_draw});
+const OpRow& integer_row = register_op({.name = "RandomUniformInt", .infer = infer_draw});
+const OpRow& bernoulli_row = register_op({.name = "RandomBernoulli", .infer = infer_draw});
 
 template <class Draw>
 Tensor drawn(const OpRow& row, DType dtype, const Shape& shape, const Draw& attributes, Site site) {

@@ -38,7 +38,7 @@ Outcome outcome_of(const Inference& in) {
 void infer_sum(Inference& in) { in.output(is_floating(in.dtype(0)) ? in.dtype(0) : DType::i64, outcome_of(in).kept); }
 void infer_same_dtype(Inference& in) { in.output(in.dtype(0), outcome_of(in).kept); }
 void infer_truth(Inference& in) { in.output(DType::boolean, outcome_of(in).kept); }
-void infer_count(Inference& in) { in.output(DType::i64, outcome_of(in).kept); }
+void infer_count_on_axes(Inference& in) { in.output(DType::i64, outcome_of(in).kept); }
 
 void infer_extremum(Inference& in) {
   const Outcome out = outcome_of(in);
@@ -77,7 +77,7 @@ const OpRow& var_row = register_op({.name = "Var", .infer = infer_same_dtype, .t
 const OpRow& std_row = register_op({.name = "Std", .infer = infer_same_dtype, .takes = floating_dtypes});
 const OpRow& all_row = register_op({.name = "All", .infer = infer_truth});
 const OpRow& any_row = register_op({.name = "Any", .infer = infer_truth});
-const OpRow& count_row = register_op({.name = "CountNonzeroOnAxes", .infer = infer_count});
+const OpRow& count_on_axes_row = register_op({.name = "CountNonzeroOnAxes", .infer = infer_count_on_axes});
 const OpRow& log_sum_exp_row = register_op({.name = "LogSumExp", .infer = infer_same_dtype, .takes = floating_dtypes});
 const OpRow& norm_row = register_op({.name = "Norm", .infer = infer_norm, .takes = floating_dtypes});
 const OpRow& argmax_row = register_op({.name = "ArgMax", .infer = infer_argument});
@@ -249,7 +249,7 @@ Tensor any(const Tensor& x, const ReducedAxes& axes, const ReductionOptions& opt
 }
 
 Tensor count_nonzero(const Tensor& x, const ReducedAxes& axes, const ReductionOptions& options, Site site) {
-  return sum_over(count_row, x, axes, options.keep_dims, site);
+  return sum_over(count_on_axes_row, x, axes, options.keep_dims, site);
 }
 
 Tensor argmax(const Tensor& x, Site site) { return find_in_all(argmax_row, x, site); }

@@ -28,11 +28,11 @@ void infer_scan(Inference& in) {
   in.output(is_floating(in.dtype(0)) ? in.dtype(0) : DType::i64, out);
 }
 
-const OpRow& sum_row = register_op({.name = "Cumsum", .infer = infer_scan, .wants_dense = true});
+const OpRow& cumsum_row = register_op({.name = "Cumsum", .infer = infer_scan, .wants_dense = true});
 const OpRow& product_row = register_op({.name = "Cumprod", .infer = infer_scan, .wants_dense = true});
 
 // A GPU goes down a strip of columns once, however long they are; a host turns them sooner than that.
-constexpr detail::ColumnLimits column_limits{
+constexpr detail::ColumnLimits scan_limits{
     .longest_on_host = 0, .longest_elsewhere = detail::any_length, .fewest_elsewhere = 4096};
 
 Tensor run_scan(const OpRow& row, const Tensor& operand, const ScanAttributes& attributes, Site site) {
@@ -47,7 +47,7 @@ Tensor scan(const OpRow& row, const Tensor& x, std::int64_t given_axis, bool inc
   const std::size_t axis = checked_axis(given_axis, x.rank(site), site);
   return detail::once_per_line(x, axis, site, [&](const Tensor& once) {
     if ((detail::repeated_axes(once) >> axis & 1U) == 0) [[likely]] {
-      return detail::along_axis(once, axis, column_limits, site, [&](const Tensor& operand, std::int32_t after) {
+      return detail::along_axis(once, axis, scan_limits, site, [&](const Tensor& operand, std::int32_t after) {
         return run_scan(row, operand, {include_initial, after}, site);
       });
     }
@@ -71,12 +71,12 @@ Tensor cumulative_sum(const Tensor& x, const CumulativeSumOptions& options, Site
   // Integers are summed as int64 whatever they are to become: a narrower dtype has its lowest bits.
   const bool is_cast_first =
       options.dtype && (is_floating(*options.dtype) || is_floating(x.dtype())) && *options.dtype != x.dtype();
-  const Tensor sums =
-      scan(sum_row, is_cast_first ? cast(x, *options.dtype, site) : x, options.axis.value_or(0), options.include_initial, site);
+  const Tensor sums = scan(cumsum_row, is_cast_first ? cast(x, *options.dtype, site) : x, options.axis.value_or(0),
+                           options.include_initial, site);
   return options.dtype ? cast(sums, *options.dtype, site) : sums;
 }
 
-Tensor cumsum(const Tensor& x, std::int64_t axis, Site site) { return scan(sum_row, x, axis, false, site); }
+Tensor cumsum(const Tensor& x, std::int64_t axis, Site site) { return scan(cumsum_row, x, axis, false, site); }
 Tensor cumprod(const Tensor& x, std::int64_t axis, Site site) { return scan(product_row, x, axis, false, site); }
 
 }  // namespace tutti

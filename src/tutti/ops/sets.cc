@@ -13,7 +13,7 @@ namespace tutti {
 
 namespace {
 
-void infer_count(Inference& in) {
+void infer_unique_count(Inference& in) {
   in.expect_inputs(1);
   if (in.shape(0).size() != 1) in.reject_shapes("the sorted elements must have one axis");
   in.output(DType::i64, Shape{});
@@ -35,7 +35,7 @@ void infer_unique(Inference& in) {
   in.output(DType::i64, wanted.wants_counts ? sized : none);
 }
 
-const OpRow& count_row = register_op({.name = "UniqueCount", .infer = infer_count, .wants_dense = true});
+const OpRow& unique_count_row = register_op({.name = "UniqueCount", .infer = infer_unique_count, .wants_dense = true});
 const OpRow& unique_row = register_op({.name = "Unique", .infer = infer_unique, .wants_dense = true});
 
 UniqueAll find_unique(const char* function, const Tensor& x, UniqueAttributes wanted, const UniqueSize* size, Site site) {
@@ -53,7 +53,7 @@ UniqueAll find_unique(const char* function, const Tensor& x, UniqueAttributes wa
     sorted.values = sort(flat, {}, site);
   }
   UniqueAll out;
-  OpCall counting(count_row, site);
+  OpCall counting(unique_count_row, site);
   counting.add(sorted.values);
   execute(counting);
   out.count = std::move(counting.outputs[0]);

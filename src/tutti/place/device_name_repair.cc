@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "tutti/base/edit_distance.h"
+#include "tutti/base/text.h"
 
 namespace tutti {
 
@@ -14,8 +15,6 @@ namespace {
 constexpr std::size_t longest_repaired = 128;
 
 bool is_alphanumeric(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; }
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-
 // The word of `known` that `word` most resembles: a third of its letters may be wrong. Empty where there is none.
 std::string_view nearest(std::string_view word, std::initializer_list<std::string_view> known) {
   std::string_view best;

@@ -21,12 +21,13 @@ namespace {
 
 constexpr std::size_t longest_note = 4096;
 
-std::string reason() { return std::generic_category().message(errno); }
+std::string errno_text() { return std::generic_category().message(errno); }
 
 // A folder nobody else can put files into, and no link to one.
 void check_folder(const std::string& folder, Site site) {
   struct stat found {};
-  if (::lstat(folder.c_str(), &found) != 0) throw InvalidState(text("the folder ", folder, " cannot be used: ", reason()), site);
+  if (::lstat(folder.c_str(), &found) != 0)
+    throw InvalidState(text("the folder ", folder, " cannot be used: ", errno_text()), site);
   if (!S_ISDIR(found.st_mode))
     throw InvalidState(text(folder, " is no folder; take it away, or set XDG_RUNTIME_DIR to one"), site);
   if (found.st_uid != ::getuid()) {
@@ -46,7 +47,7 @@ std::string folder_for_jobs(Site site) {
   }
   std::string folder = text("/tmp/tutti-", ::getuid());
   if (::mkdir(folder.c_str(), S_IRWXU) != 0 && errno != EEXIST) {
-    throw InvalidState(text("the folder ", folder, " cannot be made: ", reason()), site);
+    throw InvalidState(text("the folder ", folder, " cannot be made: ", errno_text()), site);
   }
   check_folder(folder, site);
   return folder;
@@ -59,7 +60,7 @@ std::string file_name(std::string_view job) {
   std::string out = "tutti-job-";
   for (const char c : job) {
     sum = (sum ^ static_cast<unsigned char>(c)) * 1'099'511'628'211U;
-    const bool is_plain = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-' || c == '.';
+    const bool is_plain = is_digit(c) || is_letter(c) || c == '-' || c == '.';
     if (out.size() < longest) out += is_plain ? c : '_';
   }
   return text(out, "-", sum);
@@ -96,7 +97,7 @@ bool is_still_at(const std::string& path, int descriptor) {
 
 void check_file(const std::string& path, int descriptor, Site site) {
   struct stat found {};
-  if (::fstat(descriptor, &found) != 0) throw InvalidState(text(path, " cannot be looked at: ", reason()), site);
+  if (::fstat(descriptor, &found) != 0) throw InvalidState(text(path, " cannot be looked at: ", errno_text()), site);
   if (!S_ISREG(found.st_mode) || found.st_uid != ::getuid() || (found.st_mode & (S_IRWXG | S_IRWXO)) != 0) {
     throw InvalidState(text(path, " is not a file for this user alone (mode 600); take it away"), site);
   }
@@ -116,16 +117,16 @@ std::optional<JobNote> JobFile::read() const {
   const Descriptor file(::open(path_.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW));
   if (file.get() < 0) {
     if (errno == ENOENT) return std::nullopt;
-    throw InvalidState(text(path_, " cannot be read: ", reason()), site_);
+    throw InvalidState(text(path_, " cannot be read: ", errno_text()), site_);
   }
   check_file(path_, file.get(), site_);
   struct flock lock = whole_file();
   if (::fcntl(file.get(), F_OFD_GETLK, &lock) != 0)
-    throw InvalidState(text(path_, " cannot be asked for its lock: ", reason()), site_);
+    throw InvalidState(text(path_, " cannot be asked for its lock: ", errno_text()), site_);
   if (lock.l_type == F_UNLCK || !is_still_at(path_, file.get())) return std::nullopt;
   std::array<char, longest_note> bytes{};
   const ssize_t count = ::pread(file.get(), bytes.data(), bytes.size(), 0);
-  if (count < 0) throw InvalidState(text(path_, " cannot be read: ", reason()), site_);
+  if (count < 0) throw InvalidState(text(path_, " cannot be read: ", errno_text()), site_);
   // Three lines, the last of which says that the others are whole.
   const std::string_view note(bytes.data(), static_cast<std::size_t>(count));
   const std::size_t first = note.find('\n');
@@ -137,16 +138,16 @@ std::optional<JobNote> JobFile::read() const {
 bool JobFile::claim() {
   for (;;) {
     Descriptor file(::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, S_IRUSR | S_IWUSR));
-    if (file.get() < 0) throw InvalidState(text(path_, " cannot be written: ", reason()), site_);
+    if (file.get() < 0) throw InvalidState(text(path_, " cannot be written: ", errno_text()), site_);
     check_file(path_, file.get(), site_);
     struct flock lock = whole_file();
     if (::fcntl(file.get(), F_OFD_SETLK, &lock) != 0) {
       if (errno == EAGAIN || errno == EACCES) return false;
-      throw InvalidState(text(path_, " cannot be locked: ", reason()), site_);
+      throw InvalidState(text(path_, " cannot be locked: ", errno_text()), site_);
     }
     // A coordinator that has just ended took it away.
     if (!is_still_at(path_, file.get())) continue;
-    if (::ftruncate(file.get(), 0) != 0) throw InvalidState(text(path_, " cannot be written: ", reason()), site_);
+    if (::ftruncate(file.get(), 0) != 0) throw InvalidState(text(path_, " cannot be written: ", errno_text()), site_);
     descriptor_ = file.release();
     return true;
   }
@@ -158,7 +159,7 @@ void JobFile::write(const JobNote& note) {
     throw InvalidArgument("a job's address and secret have one line each, of at most 4000 characters together", site_);
   }
   if (::pwrite(descriptor_, bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) {
-    throw InvalidState(text(path_, " cannot be written: ", reason()), site_);
+    throw InvalidState(text(path_, " cannot be written: ", errno_text()), site_);
   }
   is_written_ = true;
 }

@@ -28,7 +28,7 @@ constexpr std::int64_t drift = 1'000'000;
 
 constexpr const char* has_left = "this process has left the job";
 
-std::int64_t nanoseconds_of(Clock::time_point time) { return std::chrono::nanoseconds(time.time_since_epoch()).count(); }
+std::int64_t steady_nanoseconds(Clock::time_point time) { return std::chrono::nanoseconds(time.time_since_epoch()).count(); }
 
 }  // namespace
 
@@ -41,7 +41,7 @@ Link::Link(Descriptor socket, wire::FrameReader rest, const wire::Seals& seals, 
       wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
       owner_(getpid()),
       heard_(Clock::now().time_since_epoch().count()),
-      ahead_(options_.its_time - nanoseconds_of(Clock::now())),
+      ahead_(options_.its_time - steady_nanoseconds(Clock::now())),
       in_(std::move(rest)),
       opens_(seals.incoming),
       seals_(seals.outgoing),
@@ -127,12 +127,12 @@ std::chrono::milliseconds Link::silence() const {
 }
 
 std::int64_t Link::coordinator_time(Clock::time_point then) const {
-  return nanoseconds_of(then) + ahead_.load(std::memory_order_relaxed);
+  return steady_nanoseconds(then) + ahead_.load(std::memory_order_relaxed);
 }
 
 void Link::note_time(std::int64_t its_time) {
   // The message that took the shortest time tells best.
-  const std::int64_t seen = its_time - nanoseconds_of(Clock::now());
+  const std::int64_t seen = its_time - steady_nanoseconds(Clock::now());
   ahead_.store(std::max(seen, ahead_.load(std::memory_order_relaxed) - drift), std::memory_order_relaxed);
 }
 

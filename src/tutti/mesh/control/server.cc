@@ -20,7 +20,7 @@ namespace tutti::control {
 namespace {
 
 constexpr SessionId listener_id = 0;
-constexpr SessionId wake_id = 1;
+constexpr SessionId wake_session = 1;
 constexpr std::size_t most_strangers = 128;
 // When strangers crowd, one that has had this long makes room for the next.
 constexpr std::chrono::milliseconds patience{250};
@@ -45,7 +45,7 @@ Server::Server(const CoordinatorOptions& options, Site site)
       address_(bound_address(listener_.get())) {
   if (!epoll_.valid() || !wake_.valid()) throw InvalidState(text("cannot make a coordinator: ", std::strerror(errno)), site);
   add(epoll_.get(), listener_.get(), listener_id);
-  add(epoll_.get(), wake_.get(), wake_id);
+  add(epoll_.get(), wake_.get(), wake_session);
 }
 
 Server::~Server() = default;

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 
+#include "tutti/base/text.h"
+
 namespace tutti {
 
 namespace {
-
-constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 bool is_part_of_a_name(char c) {
   return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-' || c == '.' || c == '_';

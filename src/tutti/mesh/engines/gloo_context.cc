@@ -20,7 +20,7 @@ namespace tutti {
 
 namespace {
 
-constexpr std::chrono::milliseconds for_ever{std::chrono::hours(24 * 365)};
+constexpr std::chrono::milliseconds without_limit{std::chrono::hours(24 * 365)};
 constexpr std::chrono::milliseconds between_calls{20};
 
 // At the deadline, or when it is told to stop: does something, and again until it goes out of scope. Once is not enough, because
@@ -31,7 +31,7 @@ class Watch {
   Watch(Deadline deadline, const std::stop_token& stop, Call call)
       : on_stop_(stop, Wake{this}), thread_([=, this](const std::stop_token& done) {
           std::unique_lock lock(mutex_);
-          bell_.wait_until(lock, done, deadline.value_or(Clock::now() + for_ever), [&] { return stop.stop_requested(); });
+          bell_.wait_until(lock, done, deadline.value_or(Clock::now() + without_limit), [&] { return stop.stop_requested(); });
           while (!done.stop_requested()) {
             call();
             bell_.wait_for(lock, done, between_calls, [] { return false; });
@@ -82,7 +82,7 @@ void ConnectedContext::connect(const std::shared_ptr<gloo::transport::Device>& d
     const std::lock_guard lock(mutex_);
     device_ = device;
     transportContext_ = device->createContext(rank, size);
-    transportContext_->setTimeout(for_ever);
+    transportContext_->setTimeout(without_limit);
     for (int member = 0; member < size; ++member) {
       if (member == rank) continue;
       const auto& pair = transportContext_->createPair(member);

@@ -14,11 +14,7 @@ namespace tutti {
 namespace {
 
 // Up to so much to each member, everyone combines everything for himself: that saves a round.
-constexpr std::size_t at_once = std::size_t{4} << 10U;
-
-void copy_bytes(void* to, const void* from, std::size_t bytes) noexcept {
-  if (to != from && bytes != 0) std::memcpy(to, from, bytes);
-}
+constexpr std::size_t direct_bytes = std::size_t{4} << 10U;
 
 // Everyone sends to everyone: each member combines its share of a chunk and sends what came out to all. gloo's own algorithms
 // move as many bytes in more rounds, round halves at each step and combine in another order.
@@ -47,7 +43,7 @@ class GlooExchange final : public Exchange {
  private:
   // A multiple of every element's size.
   static std::size_t room_for(int size, std::size_t chunk) {
-    return std::max(chunk / static_cast<std::size_t>(std::max(size, 1)) / 64 * 64, std::size_t{2} * at_once);
+    return std::max(chunk / static_cast<std::size_t>(std::max(size, 1)) / 64 * 64, std::size_t{2} * direct_bytes);
   }
   [[nodiscard]] std::string describe(const char* name, std::size_t bytes) const {
     return text(name, " of ", human_bytes(bytes), " between ", members_, " processes");
@@ -147,7 +143,7 @@ void GlooExchange::all_reduce(const void* in, void* out, std::size_t count, DTyp
   channel_.check(what);
   const auto* const source = static_cast<const std::byte*>(in);
   auto* const to = static_cast<std::byte*>(out);
-  if (members_ == 1 || count * size <= at_once) {
+  if (members_ == 1 || count * size <= direct_bytes) {
     const auto all = [&](std::size_t) { return count * size; };
     if (count != 0)
       round(

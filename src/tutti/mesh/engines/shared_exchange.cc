@@ -19,7 +19,7 @@ constexpr std::size_t page = 4096;
 constexpr std::size_t text_words = 24;
 constexpr std::size_t longest_text = text_words * sizeof(std::uint64_t);
 // Up to so much, over all members, everyone combines everything for himself: that saves a step.
-constexpr std::size_t at_once = std::size_t{32} << 10U;
+constexpr std::size_t most_at_once = std::size_t{32} << 10U;
 constexpr std::size_t most_parts = 256;
 
 constexpr std::size_t rounded_up(std::size_t bytes, std::size_t unit) noexcept { return (bytes + unit - 1) / unit * unit; }
@@ -27,10 +27,6 @@ constexpr std::size_t rounded_up(std::size_t bytes, std::size_t unit) noexcept {
 // What a member may show at a time: its slab, and its part of a chunk that is being reduced.
 std::size_t area(int size, std::size_t slab) noexcept {
   return rounded_up(slab + slab / static_cast<std::size_t>(size) + sizeof(double), page);
-}
-
-void copy_bytes(void* to, const void* from, std::size_t bytes) noexcept {
-  if (to != from && bytes != 0) std::memcpy(to, from, bytes);
 }
 
 }  // namespace
@@ -249,7 +245,7 @@ void SharedExchange::all_reduce(const void* in, void* out, std::size_t count, DT
   const Asked asked{"all_reduce", bytes, deadline};
   check(asked);
   if (count == 0) return;
-  if (bytes * static_cast<std::size_t>(size_) <= at_once && bytes <= slab_) {
+  if (bytes * static_cast<std::size_t>(size_) <= most_at_once && bytes <= slab_) {
     all_reduce_at_once(asked, in, out, count, dtype, reduction);
   } else {
     all_reduce_shared_out(asked, in, out, count, dtype, reduction);

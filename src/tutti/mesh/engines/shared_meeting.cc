@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t kept_attempts = 8;
 constexpr std::size_t kept_texts = 4;
-constexpr std::size_t text_words = SharedMeeting::longest_text / sizeof(std::uint64_t);
+constexpr std::size_t report_words = SharedMeeting::longest_text / sizeof(std::uint64_t);
 
 }  // namespace
 
@@ -26,7 +26,7 @@ struct alignas(64) SharedMeeting::Slot {
   std::atomic<std::uint64_t> length;
   std::atomic<std::uint64_t> drains;
   std::atomic<Clock::rep> since;  // one clock for all processes of a host
-  std::array<std::atomic<std::uint64_t>, text_words> text;
+  std::array<std::atomic<std::uint64_t>, report_words> text;
 };
 
 struct SharedMeeting::Shared {
