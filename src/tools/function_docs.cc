@@ -30,11 +30,11 @@ const DeclaredType* find_type(std::string_view name) {
 
 // The types that a text names, and those that they name.
 void add_types(std::string_view text, std::vector<DeclaredType>& out) {
-  const auto is_word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; };
+  const auto is_part = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; };
   for (auto at = text.begin(); at != text.end();) {
-    const auto end = std::find_if_not(at, text.end(), is_word);
+    const auto end = std::find_if_not(at, text.end(), is_part);
     const std::string_view word(at, end);
-    at = std::find_if(end, text.end(), is_word);
+    at = std::find_if(end, text.end(), is_part);
     const DeclaredType* const type = find_type(word);
     if (type == nullptr || type->fields.empty()) continue;
     if (std::any_of(out.begin(), out.end(), [&](const DeclaredType& each) { return each.name == word; })) continue;
