@@ -37,18 +37,21 @@ TEST(Generator, TheDefaultOneIsSeededBySetSeed) {
 
 // While seeds are set, who reserves gets a key and a counter that belong together: under one key no range is handed out twice.
 TEST(Generator, RangesNeverOverlapAlsoWhileItIsSeeded) {
-  constexpr std::uint64_t most_seeds = 2'000;
+  constexpr std::size_t reservations = 200'000;
   Generator g(0);
-  std::atomic<bool> is_seeding{true};
-  std::vector<std::vector<Reserved>> got(3);
+  std::vector<std::vector<Reserved>> got(2);
+  std::atomic<std::size_t> running{got.size()};
   std::vector<std::thread> threads;
   for (auto& mine : got) {
     threads.emplace_back([&] {
-      while (is_seeding.load() && mine.size() < 200'000) mine.push_back(g.reserve(1));
+      while (mine.size() < reservations) mine.push_back(g.reserve(1));
+      --running;
     });
   }
-  for (std::uint64_t seed = 1; seed <= most_seeds; ++seed) g.set_seed(seed);
-  is_seeding = false;
+  for (std::uint64_t seed = 1; running.load() > 0; ++seed) {
+    while (running.load() > 0 && g.reserve(0).counter < 3) std::this_thread::yield();  // some of this seed's are handed out
+    g.set_seed(seed);
+  }
   for (std::thread& each : threads) each.join();
   std::map<std::uint64_t, std::vector<std::uint64_t>> by_key;
   for (const auto& mine : got) {
