@@ -26,9 +26,11 @@ namespace {
 constexpr int failed = 1;
 constexpr int misused = 2;
 
-int refuse(const std::string& what, const std::string& meant, const std::string& help) {
+int refuse(const std::string& what, const std::vector<std::string>& meant, const std::string& help) {
   std::cerr << "tutti: error: " << what;
-  if (!meant.empty()) std::cerr << "; did you mean '" << meant << "'?";
+  for (std::size_t i = 0; i < meant.size(); ++i)
+    std::cerr << (i == 0 ? "; did you mean '" : i + 1 == meant.size() ? " or '" : ", '") << meant[i] << "'";
+  if (!meant.empty()) std::cerr << '?';
   std::cerr << "\nTry '" << help << "'.\n";
   return misused;
 }
@@ -48,10 +50,10 @@ int explain(const CLI::App& app, const CLI::ParseError& error, const std::vector
     const bool is_number = name.size() > 1 && name[1] >= '0' && name[1] <= '9';  // -1
     if (!name.starts_with("-") || is_number || std::find(known.begin(), known.end(), name) != known.end()) continue;
     // Any two options of one letter are alike.
-    const std::string meant = name.size() > 2 ? tutti::tools::nearest(name, known) : "";
+    const std::vector<std::string> meant = tutti::tools::nearest(name, known, name.size() > 2 ? 1 : 0);
     return refuse("unknown option '" + tutti::printable(name) + "'", meant, help);
   }
-  return refuse(tutti::printable(error.what()), "", help);
+  return refuse(tutti::printable(error.what()), {}, help);
 }
 
 // "5s", "500ms", "2m"
@@ -178,7 +180,7 @@ int main(int argc, char** argv) {
     if (run->parsed() || launch->parsed() || barrier->parsed() || coordinator->parsed()) tutti::leave_files_to_others();
     if (ops->parsed() && !tutti::tools::print_ops(function, as_json)) {
       return refuse("no function or op is named '" + tutti::printable(function) + "'",
-                    tutti::tools::nearest(function, tutti::tools::function_names()), "tutti ops");
+                    tutti::tools::nearest(function, tutti::tools::function_names(), 3), "tutti ops");
     }
     if (run->parsed()) {
       if (running.command.empty()) {
@@ -193,12 +195,12 @@ int main(int argc, char** argv) {
         return misused;
       }
       if (static_cast<int>(launching.hosts.size()) > launching.ranks) {
-        return refuse(tutti::text("there are ", launching.hosts.size(), " hosts for ", launching.ranks, " ranks"), "",
+        return refuse(tutti::text("there are ", launching.hosts.size(), " hosts for ", launching.ranks, " ranks"), {},
                       "tutti launch --help");
       }
       for (const std::string& host : launching.hosts) {
         if (!host.empty() && !host.starts_with("-")) continue;
-        return refuse(tutti::text("--hosts: '", tutti::printable(host), "' names no host"), "", "tutti launch --help");
+        return refuse(tutti::text("--hosts: '", tutti::printable(host), "' names no host"), {}, "tutti launch --help");
       }
       return tutti::tools::launch(launching);
     }

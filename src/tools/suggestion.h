@@ -1,4 +1,4 @@
-// The word a typing mistake was probably meant to be.
+// The words a typing mistake was probably meant to be.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace tutti::tools {
 
-// The closest of the candidates; empty when none is close.
-std::string nearest(std::string_view typed, const std::vector<std::string>& candidates);
+// The closest of the candidates, at most so many, the best first; none when none is close.
+std::vector<std::string> nearest(std::string_view typed, const std::vector<std::string>& candidates, std::size_t most = 1);
 
 }  // namespace tutti::tools

@@ -32,6 +32,7 @@
 #include "tutti/ops/einsum.h"
 #include "tutti/ops/elementwise.h"
 #include "tutti/ops/gather.h"
+#include "tutti/ops/generator.h"
 #include "tutti/ops/indexing.h"
 #include "tutti/ops/linear_algebra.h"
 #include "tutti/ops/manipulation.h"

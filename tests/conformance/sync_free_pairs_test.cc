@@ -18,6 +18,8 @@ struct Operands {
   Tensor repeats = constant({1, 0, 2, 0, 1, 0, 0, 3}) * 1;
   Tensor low = constant(std::int64_t{2}) * 1;
   Tensor high = constant(std::int64_t{5}) * 1;
+  Tensor definite = constant({{4.F, 2.F}, {2.F, 5.F}}) * 1;
+  Tensor matrices = stack({definite, constant({{1.F, 2.F}, {2.F, 1.F}}) * 1});  // the second is not positive definite
 };
 
 // A result that is read after the scopes: values to compare, from the host or from a device.
@@ -48,6 +50,7 @@ Values doubles(const std::vector<T>& from) {
 
 constexpr auto value_read = SyncReason::value_read;
 constexpr auto shape_read = SyncReason::data_dependent_shape;
+constexpr auto explicit_sync = SyncReason::tensor_sync;
 
 // The elements i of x with low <= i < high, both on the device: a fixed number of places, those outside zero.
 Tensor window(const Operands& o) {
@@ -166,6 +169,23 @@ std::vector<Pair> pairs() {
          return constant(host, {8});
        },
        [](const Operands& o) -> Result { return at(o.x, {o.mask}).set(1); }},
+      {"x[mask] = tensor",
+       {shape_read},
+       [](const Operands& o) -> Result {
+         const Tensor values = index(o.x, {o.mask}) * 10;
+         return at(o.x, {o.mask}).set(values);
+       },
+       [](const Operands& o) -> Result {
+         const Tensor values = masked_select(o.x, o.mask, {.size = 8}).values * 10;
+         return masked_scatter(o.x, o.mask, values);
+       }},
+      {"x[mask] = tensor of as many",
+       {shape_read},
+       [](const Operands& o) -> Result {
+         const Tensor positions = reshape(nonzero(o.mask), {-1});
+         return at(o.x, {positions}).set(arange(5));
+       },
+       [](const Operands& o) -> Result { return at(o.x, {o.mask}).set(arange(5)); }},
       {"nonzero",
        {shape_read},
        [](const Operands& o) -> Result { return nonzero(o.mask); },
@@ -210,6 +230,32 @@ std::vector<Pair> pairs() {
        [](const Operands&) -> Result {
          return ones({3, 1}) / 2;
        }},
+      {"linalg.cholesky",
+       {explicit_sync},
+       [](const Operands& o) -> Result {
+         const Tensor factor = cholesky(o.definite);
+         factor.sync();  // throws where there is none
+         return factor;
+       },
+       [](const Operands& o) -> Result { return cholesky(o.definite); }},
+      {"linalg.cholesky_ex",
+       {value_read},
+       [](const Operands& o) -> Result {
+         const auto [factor, info] = cholesky_ex(o.matrices);
+         const std::vector<std::int32_t> orders = read<std::int32_t>(info);
+         return stack({orders[0] == 0 ? index(factor, {0}) : eye(2), orders[1] == 0 ? index(factor, {1}) : eye(2)});
+       },
+       [](const Operands& o) -> Result {
+         const auto [factor, info] = cholesky_ex(o.matrices);
+         return where(equal(reshape(info, {2, 1, 1}), 0), factor, eye(2));
+       }},
+      {"randperm",
+       {value_read},
+       [](const Operands& o) -> Result {
+         const std::vector<std::int64_t> order = read<std::int64_t>(permutation(8, {.key = 5}));
+         return index(o.x, {constant(order, {8})});
+       },
+       [](const Operands& o) -> Result { return permutation(o.x, {.key = 5}); }},
       {"where(mask, x, 0) for x[mask]",
        {shape_read},
        [](const Operands& o) -> Result { return sum(index(o.x, {o.mask})); },

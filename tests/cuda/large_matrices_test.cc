@@ -14,7 +14,7 @@ using LargeMatrices = OnGpu;
 const std::int64_t sizes[] = {105, 127, 128, 129, 1024, 1025, 1100, 2048, 2049, 2303, 2305, 4200, 8192, 8300};
 
 // Rows have to be exchanged in almost every step.
-Tensor any_matrix(std::int64_t n, DType dtype) { return uniform({n, n}, {.dtype = dtype}) - 0.5; }
+Tensor any_matrix(std::int64_t n, DType dtype) { return uniform({n, n}, {.key = 0, .dtype = dtype}) - 0.5; }
 
 // The largest sum of a row's absolute elements.
 double norm(const Tensor& x) { return read<double>(max(sum(abs(cast(x, DType::f64)), {-1})))[0]; }
@@ -34,7 +34,7 @@ TEST_F(LargeMatrices, AreSolvedAndInverted) {
     for (const std::int64_t n : sizes) {
       const Tensor a = any_matrix(n, dtype);
       for (const std::int64_t columns : {1, 33}) {
-        const Tensor b = uniform({n, columns}, {.dtype = dtype});
+        const Tensor b = uniform({n, columns}, {.key = 0, .dtype = dtype});
         expect_solved(a, solve(a, b), b);
       }
       if (n <= 2100) expect_solved(a, inv(a), eye(n, {.dtype = dtype}));
@@ -44,7 +44,7 @@ TEST_F(LargeMatrices, AreSolvedAndInverted) {
 
 TEST_F(LargeMatrices, AreAPermutationsInverse) {
   constexpr std::int64_t n = 300;
-  const Tensor a = take(eye(n), argsort(uniform({n})));
+  const Tensor a = take(eye(n), argsort(uniform({n}, {.key = 0})));
   EXPECT_EQ(read<float>(inv(a)), read<float>(matrix_transpose(a)));
   EXPECT_EQ(std::abs(read<float>(det(a))[0]), 1.F);
 }
@@ -62,8 +62,8 @@ TEST_F(LargeMatrices, HaveTheDeterminantTheCpuFinds) {
 TEST_F(LargeMatrices, OfABatchAreSolvedEachForItself) {
   for (const DType dtype : {DType::f32, DType::f64}) {
     for (const std::int64_t n : {300, 2100}) {
-      const Tensor a = uniform({3, n, n}, {.dtype = dtype}) - 0.5;
-      const Tensor b = uniform({3, n, 40}, {.dtype = dtype});
+      const Tensor a = uniform({3, n, n}, {.key = 0, .dtype = dtype}) - 0.5;
+      const Tensor b = uniform({3, n, 40}, {.key = 0, .dtype = dtype});
       const Tensor x = solve(a, b);
       const auto of = [](const Tensor& all, std::int64_t i) {
         return reshape(slice(all, 0, {i, i + 1}), {all.shape()[1], all.shape()[2]});

@@ -125,6 +125,11 @@ TEST_P(HotPath, AChainWithNumbersAndBroadcastingAllocatesNothing) {
   EXPECT_EQ(allocations(device(), [&] { relu(a * row + 1.5); }), 0U);
 }
 
+TEST_P(HotPath, ADrawFromTheDefaultGeneratorAllocatesNothing) {
+  const DeviceScope on(device());
+  EXPECT_EQ(allocations(device(), [&] { uniform({32, 32}); }), 0U);
+}
+
 TEST_P(HotPath, AnUpdateInPlaceAllocatesNothing) {
   const DeviceScope on(device());
   Tensor x = ones({32, 32});

@@ -99,7 +99,32 @@ TEST_P(Sharded, IsMadeWhereItLiesWithTheSameValues) {
     }
   }
   const Layout layout = Layout::replicated(mesh_of({2}), 0);
-  expect_sharded(uniform({}, layout), layout, uniform({}), "a tensor without axes");
+  expect_sharded(uniform({}, layout, {.key = 7}), layout, uniform({}, {.key = 7}), "a tensor without axes");
+}
+
+TEST_P(Sharded, DrawsWithoutAKeyAdvanceTheGeneratorAsThoseOfAPlainTensorDo) {
+  const Layout layout = Layout::batch_sharded(mesh_of({4}), "x", 2);
+  const Shape shape{8, 3};
+  set_seed(21);
+  const Tensor plain = uniform(shape);
+  const Tensor next = uniform(shape);
+  EXPECT_NE(read<float>(plain), read<float>(next));
+  set_seed(21);
+  expect_sharded(uniform(shape, layout), layout, plain, "the first");
+  expect_sharded(uniform(shape, layout), layout, next, "the second");
+  Generator own(21);
+  expect_sharded(uniform(shape, layout, {.generator = &own}), layout, plain, "a generator of the same seed");
+}
+
+// Each process would draw from a generator of its own, and their parts would not be of one tensor.
+TEST_P(Sharded, ADrawOnAMeshOfSeveralProcessesNeedsAKeyOrAGenerator) {
+  const std::string type = GetParam().type;
+  const Mesh mesh = create_distributed_mesh({{"x", 4}}, {type + ":0", type + ":1"}, {.rank = 0, .world = 2});
+  const Layout layout = Layout::batch_sharded(mesh, "x", 1);
+  EXPECT_THAT(refusal<InvalidArgument>([&] { uniform({8}, layout); }), HasSubstr("devices of 2 processes"));
+  Generator same(3);
+  EXPECT_EQ(uniform({8}, layout, {.generator = &same}).shards()[0].shape(), Shape({2}));
+  EXPECT_EQ(uniform({8}, layout, {.key = 3}).shards()[0].shape(), Shape({2}));
 }
 
 TEST_P(Sharded, RefusesToMakeWhatCannotBe) {

@@ -79,6 +79,27 @@ TEST(LinearAlgebra, ACholeskyFactorOfAnIndefiniteMatrixSpoilsTheResult) {
   expect_spoiled([] { return cholesky(with_an_indefinite_one()); }, __LINE__, "matrix 1 of the batch is not positive definite");
 }
 
+// 2 x 2 go a way of their own on a GPU, and so do 200 x 200.
+TEST(LinearAlgebra, ACholeskyFactorThatIsMissingIsToldInTheInfoAndFailsNothing) {
+  if (list_physical_devices("GPU").empty()) simulate_gpus(1);
+  for (const char* device : {"CPU:0", "GPU:0"}) {
+    const DeviceScope on(device);
+    for (const std::int64_t n : {2, 200}) {
+      const Tensor good = eye(n) * 4.F;
+      const Tensor at_the_end = good - 8.F * pad(eye(1), {{n - 1, 0}, {n - 1, 0}});
+      const Tensor at_once = -good;
+      for (const bool upper : {false, true}) {
+        const auto [factor, info] = cholesky_ex(stack({good, at_the_end, good, at_once}), {.upper = upper});
+        EXPECT_EQ(read<std::int32_t>(info), (std::vector<std::int32_t>{0, static_cast<std::int32_t>(n), 0, 1}));
+        EXPECT_EQ(read<bool>(all(isnan(factor), {1, 2})), (std::vector<bool>{false, true, false, true}));
+        EXPECT_EQ(read<float>(index(factor, {2})), read<float>(eye(n) * 2.F));
+      }
+    }
+    EXPECT_EQ(read<std::int32_t>(cholesky_ex(zeros({3, 0, 0})).info), (std::vector<std::int32_t>{0, 0, 0}));
+    EXPECT_EQ(cholesky_ex(zeros({0, 2, 2})).info.shape(), Shape({0}));
+  }
+}
+
 TEST(LinearAlgebra, ThreadsDoNotDisturbEachOther) {
   constexpr int rounds = 40;
   const Tensor a = uniform({60, 60}, {.dtype = DType::f64}) + eye(60, {.dtype = DType::f64}) * 60.0;

@@ -284,6 +284,9 @@ TEST(LinearAlgebraAgainstNumPy, Cholesky) {
         const Input x = random_matrices(random, dtype, any_batch(random), n, n, kind);
         oracle.add(random.seed(), "cholesky", upper ? R"("upper":true)" : R"("upper":false)", {&x},
                    cholesky(x.tensor, {.upper = upper}));
+        const CholeskyResult result = cholesky_ex(x.tensor, {.upper = upper});
+        oracle.add(random.seed(), "cholesky_ex", upper ? R"("upper":true)" : R"("upper":false)", {&x},
+                   {result.factor, result.info});
       }
     }
   });

@@ -173,7 +173,7 @@ TEST(NeuralAgainstNumPy, DropoutOfTheSameElementsEverywhere) {
             .key = static_cast<std::uint64_t>(random.from(0, INT64_MAX)),
             .counter = random.one_in(2) ? 0xFFFFFFF0U : static_cast<std::uint64_t>(random.from(0, 1000))};
         oracle.add(random.seed(), "dropout",
-                   R"("p":)" + std::string(written[chance]) + R"(,"key":)" + std::to_string(options.key) + R"(,"counter":)" +
+                   R"("p":)" + std::string(written[chance]) + R"(,"key":)" + std::to_string(*options.key) + R"(,"counter":)" +
                        std::to_string(options.counter),
                    {&x}, dropout(x.tensor, chances[chance], options));
       }

@@ -45,6 +45,18 @@ TEST(AgainstNumPy, MaskedSelectWithAndWithoutAGivenSize) {
   });
 }
 
+TEST(AgainstNumPy, MaskedScatter) {
+  compare_with_numpy(6, [](Random& random, Oracle& oracle) {
+    for_each_kind([&](DType dtype, Layout layout) {
+      const Shape shape = random.shape(0, 4);
+      const Input x = random_input(random, dtype, shape, layout, Values::any);
+      const Input mask = random_input(random, DType::boolean, shape, any_layout(random), Values::any);
+      const Input values = random_input(random, dtype, shape, any_layout(random), Values::any);
+      oracle.add(random.seed(), "masked_scatter", "", {&x, &mask, &values}, masked_scatter(x.tensor, mask.tensor, values.tensor));
+    });
+  });
+}
+
 TEST(AgainstNumPy, SelectionFromManyElements) {
   compare_with_numpy(2, [](Random& random, Oracle& oracle) {
     for (const DType dtype : all_dtypes) {

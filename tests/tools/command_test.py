@@ -136,18 +136,49 @@ class Ops(unittest.TestCase):
         for line in ("ops       Exp", "cpu       floating dtypes", "sim       floating dtypes", "syncs     no", "gradient  no"):
             self.assertIn(line, shown)
         self.assertIn("syncs     yes: the host waits for the count", tutti("ops", "nonzero").stdout)
-        self.assertTrue(tutti("ops", "AddV2").stdout.startswith("add\n"))
+        self.assertTrue(tutti("ops", "AddV2").stdout.startswith("add, +\n"))
 
-    def test_an_unknown_name_gets_the_nearest_one(self):
+    def test_shows_how_a_function_is_called_as_the_headers_declare_it(self):
+        shown = tutti("ops", "uniform").stdout
+        self.assertLessEqual(max(map(len, shown.splitlines())), 80, shown)
+        for line in (
+            "  Values in [low, high).\n",
+            "  Tensor uniform(const Shape& shape, const UniformOptions& options = {})\n",
+            "  ShardedTensor uniform(const Shape& shape, const Layout& layout, const\n",
+            "  struct UniformOptions\n",
+            "    double high = 1\n",
+            "    std::optional<uint64_t> key = {}  // with it: these numbers,",
+        ):
+            self.assertIn(line, shown)
+        self.assertIn("  enum LossReduction\n    none\n", tutti("ops", "cross_entropy").stdout)
+
+    def test_tells_about_functions_of_meshes_and_settings(self):
+        shown = tutti("ops", "barrier").stdout
+        for line in ("void barrier(const Mesh& mesh, const BarrierOptions& options = {})", 'std::string name = "(barrier)"', "syncs     yes"):
+            self.assertIn(line, shown)
+        self.assertIn("ShardedTensor relayout(const ShardedTensor& x, const Layout& layout)", tutti("ops", "relayout").stdout)
+        self.assertIn("void set_seed(uint64_t seed)", tutti("ops", "set_seed").stdout)
+        self.assertIn("int64_t num_shards(size_t axis)", tutti("ops", "Layout::num_shards").stdout)
+
+    def test_an_unknown_name_gets_the_nearest_ones(self):
         done = tutti("ops", "matmull")
         self.assertEqual((done.returncode, done.stdout), (2, ""))
-        self.assertIn("no function or op is named 'matmull'; did you mean 'matmul'?", done.stderr)
+        self.assertIn("no function or op is named 'matmull'; did you mean 'matmul'", done.stderr)
+        self.assertIn("did you mean 'masked_select' or 'masked_scatter'?", tutti("ops", "masked").stderr)
+        self.assertIn("'all_reduce'", tutti("ops", "allreduce").stderr)
+        self.assertNotIn("did you mean", tutti("ops", "xylophones").stderr)
 
     def test_json_holds_every_documented_field(self):
         found = json.loads(tutti("ops", "--json").stdout)
-        self.assertEqual(list(found), ["functions", "ops"])
+        self.assertEqual(list(found), ["functions", "others", "ops"])
+        declared = ["name", "description", "declarations", "operators", "types"]
         for each in found["functions"]:
-            self.assertEqual(list(each), ["name", "section", "ops", "dtypes", "syncs", "gradient"])
+            self.assertEqual(list(each), [*declared, "section", "takes_tensors", "ops", "dtypes", "syncs", "gradient"])
+        for each in found["others"]:
+            self.assertEqual(list(each), declared)
+        for kind in (kind for each in found["functions"] for kind in each["types"]):
+            self.assertEqual(list(kind), ["name", "is_enum", "description", "fields"])
+            self.assertEqual([list(field) for field in kind["fields"]], [["declaration", "description"]] * len(kind["fields"]))
         for each in found["ops"]:
             self.assertEqual(list(each), ["name", "dtypes", "gradient"])
         (exp,) = json.loads(tutti("ops", "exp", "--json").stdout)["functions"]

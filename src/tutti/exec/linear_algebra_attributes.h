@@ -9,6 +9,9 @@ namespace tutti {
 
 struct CholeskyAttributes {
   bool upper = false;
+  // A second output, int32: 0, or the order of the first leading minor that is not positive; the factor is then NaN. Without it
+  // such a matrix makes the op fail.
+  bool wants_info = false;
 };
 
 struct QrAttributes {

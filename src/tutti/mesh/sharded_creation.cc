@@ -5,6 +5,7 @@
 #include "tutti/mesh/local_devices.h"
 #include "tutti/mesh/number.h"
 #include "tutti/ops/creation.h"
+#include "tutti/ops/draw.h"
 #include "tutti/ops/indexing.h"
 #include "tutti/tensor/view.h"
 
@@ -23,23 +24,33 @@ ShardedTensor made_in(const char* function, const Shape& shape, const Layout& la
           })};
 }
 
-// Elements of a draw that one of Philox's blocks makes, by dtype.
-std::int64_t per_block(DType dtype) { return size_of(dtype) == 8 ? 2 : 4; }
-
-// draw(count, blocks): so many elements in a row, from so many blocks on. Rows of the first axis lie in a row in the draw of the
-// whole tensor, so a device draws those it has from the block they begin in.
-template <class Draw>
-ShardedTensor drawn_in(const char* function, const Shape& shape, const Layout& layout, std::int64_t in_block, Site site,
-                       Draw&& draw) {
+// draw(count, options): so many elements in a row, from where the options say. Rows of the first axis lie in a row in the draw of
+// the whole tensor, so a device draws those it has from the block they begin in.
+template <class Options, class Draw>
+ShardedTensor drawn_in(const char* function, const Shape& shape, const Layout& layout, const Options& options,
+                       std::int64_t per_block, Site site, Draw&& draw) {
+  if (!options.key && options.generator == nullptr && !layout.mesh().is_local(site)) {
+    throw InvalidArgument(
+        text(function, ": the mesh has devices of ", layout.mesh().clients().size(),
+             " processes, and each has a default generator of its own; give a key, or a Generator of the same seed in each"),
+        site);
+  }
+  std::optional<Generator::Reserved> numbers;  // of all devices, once the shape is known to fit
   return made_in(function, shape, layout, site, [&](const Shape& shard, const Dims& offset) {
-    if (shape.empty()) return reshape(draw(1, 0), {}, site);
+    if (!numbers) numbers = detail::numbers_for({function, options}, *element_count(shape), per_block, site);
+    Options from = options;
+    from.key = numbers->key;
+    from.counter = numbers->counter;
+    from.generator = nullptr;
+    if (shape.empty()) return reshape(draw(1, from), {}, site);
     Shape rows = shape;
     rows[0] = shard[0];
     std::int64_t row_size = 1;
     for (std::size_t axis = 1; axis < shape.size(); ++axis) row_size *= shape[axis];
     const std::int64_t begin = offset[0] * row_size;
-    const std::int64_t before = begin % in_block;
-    const Tensor row_order = draw(before + shard[0] * row_size, begin / in_block);
+    const std::int64_t before = begin % per_block;
+    from.counter += static_cast<std::uint64_t>(begin / per_block);
+    const Tensor row_order = draw(before + shard[0] * row_size, from);
     Tensor part = reshape(slice(row_order, 0, {before, {}}, site), rows, site);
     for (std::size_t axis = 1; axis < shape.size(); ++axis) {
       if (shard[axis] != shape[axis])
@@ -78,37 +89,25 @@ ShardedTensor arange(std::int64_t start, std::int64_t stop, const Layout& layout
 }
 
 ShardedTensor uniform(const Shape& shape, const Layout& layout, const UniformOptions& options, Site site) {
-  return drawn_in("uniform", shape, layout, per_block(options.dtype), site, [&](std::int64_t count, std::int64_t blocks) {
-    UniformOptions here = options;
-    here.counter += static_cast<std::uint64_t>(blocks);
-    return uniform({count}, here, site);
-  });
+  return drawn_in("uniform", shape, layout, options, detail::elements_of_block(options.dtype), site,
+                  [&](std::int64_t count, const UniformOptions& from) { return uniform({count}, from, site); });
 }
 
 ShardedTensor normal(const Shape& shape, const Layout& layout, const NormalOptions& options, Site site) {
-  return drawn_in("normal", shape, layout, per_block(options.dtype), site, [&](std::int64_t count, std::int64_t blocks) {
-    NormalOptions here = options;
-    here.counter += static_cast<std::uint64_t>(blocks);
-    return normal({count}, here, site);
-  });
+  return drawn_in("normal", shape, layout, options, detail::elements_of_block(options.dtype), site,
+                  [&](std::int64_t count, const NormalOptions& from) { return normal({count}, from, site); });
 }
 
 ShardedTensor randint(const Shape& shape, const Layout& layout, std::int64_t low, std::int64_t high,
                       const RandintOptions& options, Site site) {
-  return drawn_in("randint", shape, layout, per_block(options.dtype), site, [&](std::int64_t count, std::int64_t blocks) {
-    RandintOptions here = options;
-    here.counter += static_cast<std::uint64_t>(blocks);
-    return randint({count}, low, high, here, site);
-  });
+  return drawn_in("randint", shape, layout, options, detail::elements_of_block(options.dtype), site,
+                  [&](std::int64_t count, const RandintOptions& from) { return randint({count}, low, high, from, site); });
 }
 
 ShardedTensor bernoulli(const Shape& shape, const Layout& layout, double probability, const BernoulliOptions& options,
                         Site site) {
-  return drawn_in("bernoulli", shape, layout, 4, site, [&](std::int64_t count, std::int64_t blocks) {
-    BernoulliOptions here = options;
-    here.counter += static_cast<std::uint64_t>(blocks);
-    return bernoulli({count}, probability, here, site);
-  });
+  return drawn_in("bernoulli", shape, layout, options, detail::words_of_block, site,
+                  [&](std::int64_t count, const BernoulliOptions& from) { return bernoulli({count}, probability, from, site); });
 }
 
 }  // namespace tutti

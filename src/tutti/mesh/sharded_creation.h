@@ -16,7 +16,7 @@ ShardedTensor full(const Shape& shape, const Layout& layout, NumberArg value, DT
 ShardedTensor arange(std::int64_t start, std::int64_t stop, const Layout& layout, std::int64_t step = 1, Site site = {});
 
 // The same numbers on any mesh and in any layout. A device draws the rows it holds: all of them where the first axis is not
-// sharded.
+// sharded. On a mesh of several processes a key, or a generator of the same seed in each, has to be given.
 ShardedTensor uniform(const Shape& shape, const Layout& layout, const UniformOptions& options = {}, Site site = {});
 ShardedTensor normal(const Shape& shape, const Layout& layout, const NormalOptions& options = {}, Site site = {});
 ShardedTensor randint(const Shape& shape, const Layout& layout, std::int64_t low, std::int64_t high,

@@ -160,6 +160,7 @@ constexpr CatalogueEntry linear_algebra[] = {
     {.name = "trace", .ops = "Sum"},
     {.name = "einsum", .ops = "MatMul Sum Mul"},
     {.name = "cholesky", .ops = "Cholesky"},
+    {.name = "cholesky_ex", .ops = "Cholesky"},
     {.name = "solve", .ops = "MatrixSolve"},
     {.name = "inv", .ops = "MatrixInverse"},
     {.name = "det", .ops = "MatrixDeterminant"},
@@ -194,6 +195,7 @@ constexpr CatalogueEntry indexing[] = {
     {.name = "scatter", .ops = "TensorScatterUpdate TensorScatterAdd TensorScatterMul TensorScatterMin TensorScatterMax"},
     {.name = "nonzero", .ops = "NonZero CountNonzero", .syncs = "the count, unless a size is given"},
     {.name = "masked_select", .ops = "MaskedSelect CountNonzero", .syncs = "the count, unless a size is given"},
+    {.name = "masked_scatter", .ops = "SelectV2 Cumsum Sub GatherV2"},
     {.name = "repeat_interleave",
      .ops = "GatherV2 RepeatIndices",
      .syncs = "the number of elements, where the repeats are a tensor and no size is given"},
@@ -250,6 +252,35 @@ constexpr CatalogueEntry variables[] = {
     {.name = "Variable::assign_add", .ops = "AddV2"},
 };
 
+// Of the module above this one: only their names are known here.
+constexpr CatalogueEntry meshes[] = {
+    {.name = "create_mesh"},
+    {.name = "create_distributed_mesh"},
+    {.name = "parse_mesh"},
+    {.name = "Mesh::sub_mesh"},
+    {.name = "Mesh::sub_meshes"},
+    {.name = "Layout::replicated"},
+    {.name = "Layout::batch_sharded"},
+    {.name = "Layout::inner_sharded"},
+    {.name = "parse_layout"},
+    {.name = "relayout_steps"},
+    {.name = "barrier", .syncs = "every device of the mesh, on every process"},
+};
+
+constexpr CatalogueEntry sharded[] = {
+    {.name = "shard", .ops = "_Copy"},
+    {.name = "pack", .ops = "_Copy"},
+    {.name = "unpack"},
+    {.name = "to_tensor", .ops = "_Copy"},
+    {.name = "relayout", .ops = "_Copy ConcatV2"},
+    {.name = "all_reduce", .ops = "_Copy AddN RealDiv Minimum Maximum Mul LogicalAnd LogicalOr", .dtypes = any_dtype},
+    {.name = "broadcast", .ops = "_Copy"},
+    {.name = "all_gather", .ops = "_Copy ConcatV2"},
+    {.name = "reduce_scatter", .ops = "_Copy AddN RealDiv Minimum Maximum Mul LogicalAnd LogicalOr", .dtypes = any_dtype},
+    {.name = "all_to_all", .ops = "_Copy ConcatV2"},
+    {.name = "elementwise"},
+};
+
 constexpr CatalogueSection sections[] = {
     {"Creation", creation},
     {"Random numbers", random_numbers},
@@ -267,6 +298,8 @@ constexpr CatalogueSection sections[] = {
     {"Values for the host", values_for_the_host},
     {"Control flow on the device", control},
     {"Variables", variables},
+    {"Sharded tensors", sharded},
+    {"Meshes and layouts", meshes, false},
 };
 
 }  // namespace

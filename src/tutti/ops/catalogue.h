@@ -20,6 +20,7 @@ struct CatalogueEntry {
 struct CatalogueSection {
   std::string_view title;
   std::span<const CatalogueEntry> entries;
+  bool takes_tensors = true;  // otherwise nothing is to be said of dtypes
 };
 
 // In the order in which the page shows them.

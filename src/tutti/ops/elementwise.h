@@ -34,6 +34,7 @@ Tensor negative(TensorArg x, Site site = {});
 Tensor positive(TensorArg x, Site site = {});
 // -1, 0 or 1; NaN stays.
 Tensor sign(TensorArg x, Site site = {});
+// x times x.
 Tensor square(TensorArg x, Site site = {});
 // Floating dtypes only, as all below but where integers are mentioned.
 Tensor sqrt(TensorArg x, Site site = {});

@@ -31,6 +31,11 @@ void infer_square(Inference& in) {
   in.output(in.dtype(0), in.shape(0));
 }
 
+void infer_cholesky(Inference& in) {
+  infer_square(in);
+  if (in.attributes<CholeskyAttributes>().wants_info) in.output(DType::i32, without_last(in.shape(0), 2));
+}
+
 void infer_determinant(Inference& in) {
   in.expect_inputs(1);
   expect_square(in);
@@ -76,7 +81,7 @@ OpDefinition decomposition(const char* name, Infer infer) {
   return {.name = name, .infer = infer, .wants_dense = true, .takes = wide_floats};
 }
 
-const OpRow& cholesky_row = register_op(decomposition("Cholesky", infer_square));
+const OpRow& cholesky_row = register_op(decomposition("Cholesky", infer_cholesky));
 const OpRow& solve_row = register_op(decomposition("MatrixSolve", infer_solve));
 const OpRow& inverse_row = register_op(decomposition("MatrixInverse", infer_square));
 const OpRow& determinant_row = register_op(decomposition("MatrixDeterminant", infer_determinant));
@@ -189,9 +194,17 @@ Tensor tensordot(const Tensor& a, const Tensor& b, const Dims& a_axes, const Dim
 Tensor cholesky(const Tensor& x, const CholeskyOptions& options, Site site) {
   OpCall call(cholesky_row, site);
   call.add(x);
-  call.attributes = Attributes(CholeskyAttributes{options.upper});
+  call.attributes = Attributes(CholeskyAttributes{.upper = options.upper});
   execute(call);
   return std::move(call.outputs[0]);
+}
+
+CholeskyResult cholesky_ex(const Tensor& x, const CholeskyOptions& options, Site site) {
+  OpCall call(cholesky_row, site);
+  call.add(x);
+  call.attributes = Attributes(CholeskyAttributes{.upper = options.upper, .wants_info = true});
+  execute(call);
+  return {std::move(call.outputs[0]), std::move(call.outputs[1])};
 }
 
 Tensor solve(const Tensor& a, const Tensor& b, Site site) {

@@ -25,12 +25,21 @@ Tensor tensordot(const Tensor& a, const Tensor& b, const Dims& a_axes, const Dim
 struct CholeskyOptions {
   bool upper = false;  // x = u^T u instead of l l^T; the other triangle of x is not looked at
 };
+// The triangular l of x = l l^T, where x is symmetric and positive definite.
 Tensor cholesky(const Tensor& x, const CholeskyOptions& options = {}, Site site = {});
+
+struct CholeskyResult {
+  Tensor factor;  // NaN where there is none
+  Tensor info;    // int32, one for each matrix: 0, or the order of the first leading minor that is not positive
+};
+// Fails for no matrix: the device can decide by the info what to do about one that is not positive definite.
+CholeskyResult cholesky_ex(const Tensor& x, const CholeskyOptions& options = {}, Site site = {});
 
 // X of a X = b, where b is a batch of matrices, or one vector.
 Tensor solve(const Tensor& a, const Tensor& b, Site site = {});
+// The inverse.
 Tensor inv(const Tensor& x, Site site = {});
-// A singular matrix has determinant 0.
+// The determinant: 0 for a singular matrix.
 Tensor det(const Tensor& x, Site site = {});
 
 struct SignAndLog {
@@ -47,6 +56,7 @@ struct QrFactors {
   Tensor q;  // its columns are orthonormal
   Tensor r;  // upper triangular
 };
+// x = q r.
 QrFactors qr(const Tensor& x, const QrOptions& options = {}, Site site = {});
 
 }  // namespace tutti

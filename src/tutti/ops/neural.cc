@@ -11,6 +11,7 @@
 #include "tutti/exec/neural_attributes.h"
 #include "tutti/ops/axis_last.h"
 #include "tutti/ops/columns.h"
+#include "tutti/ops/draw.h"
 #include "tutti/ops/elementwise.h"
 #include "tutti/ops/indexing.h"
 #include "tutti/ops/on_host.h"
@@ -188,11 +189,10 @@ Tensor dropout(const Tensor& x, double p, const DropoutOptions& options, Site si
   // On the host a copy to row order costs less than drawing words down short columns.
   if (turned && detail::is_on_host(x, site)) turned.reset();
   const detail::TurnedMatrix matrix = turned ? transposed_matrices(*turned) : detail::TurnedMatrix{};
-  constexpr std::int64_t words_of_block = 4;
   constexpr std::int64_t most_elements = std::int64_t{1} << 32;  // the device counts fours of them in 31 bits
-  if (matrix.rows % words_of_block != 0 || x.size() >= most_elements) turned.reset();
-  DropoutAttributes attributes{options.key, options.counter, static_cast<std::uint64_t>(std::llround(p * 0x1p32)),
-                               p < 1 ? 1 / (1 - p) : 0};
+  if (matrix.rows % detail::words_of_block != 0 || x.size() >= most_elements) turned.reset();
+  const auto [key, counter] = detail::numbers_for({"dropout", options}, x.size(), detail::words_of_block, site);
+  DropoutAttributes attributes{key, counter, static_cast<std::uint64_t>(std::llround(p * 0x1p32)), p < 1 ? 1 / (1 - p) : 0};
   if (turned) {
     attributes.rows = matrix.rows;
     attributes.columns = matrix.columns;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "tutti/ops/generator.h"
 #include "tutti/ops/tensor_arg.h"
 
 namespace tutti {
@@ -34,11 +35,11 @@ struct CrossEntropyOptions {
 Tensor cross_entropy(const Tensor& logits, const Tensor& labels, const CrossEntropyOptions& options = {}, Site site = {});
 
 struct DropoutOptions {
-  std::uint64_t key = 0;  // the same key and counter drop the same elements on every backend
+  std::optional<std::uint64_t> key = {};  // the same key and counter drop the same elements on every backend
   std::uint64_t counter = 0;
+  Generator* generator = nullptr;  // without a key; null: default_generator()
 };
-// Each element is 0 with probability p and x / (1 - p) otherwise. A draw uses a quarter as many blocks from the counter on as
-// there are elements.
+// Each element is 0 with probability p and x / (1 - p) otherwise. Four elements take one block of numbers.
 Tensor dropout(const Tensor& x, double p, const DropoutOptions& options = {}, Site site = {});
 
 struct OneHotOptions {

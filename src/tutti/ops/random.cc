@@ -9,6 +9,7 @@
 #include "tutti/exec/executor.h"
 #include "tutti/exec/random_attributes.h"
 #include "tutti/exec/transfer.h"
+#include "tutti/ops/draw.h"
 #include "tutti/ops/indexing.h"
 #include "tutti/ops/sorted_pair.h"
 #include "tutti/tensor/dtype_visit.h"
@@ -24,10 +25,15 @@ const OpRow& normal_row = register_op({.name = "RandomStandardNormal", .infer = 
 const OpRow& integer_row = register_op({.name = "RandomUniformInt", .infer = infer_draw});
 const OpRow& bernoulli_row = register_op({.name = "RandomBernoulli", .infer = infer_draw});
 
+// The attributes' key and counter are those of the source.
 template <class Draw>
-Tensor drawn(const OpRow& row, DType dtype, const Shape& shape, const Draw& attributes, Site site) {
+Tensor drawn(const OpRow& row, DType dtype, const Shape& shape, const detail::DrawSource& source, std::int64_t per_block,
+             Draw attributes, Site site) {
   const OutputSpec spec{dtype, shape};
   checked_bytes(dtype, shape, site);
+  const Generator::Reserved numbers = detail::numbers_for(source, *element_count(shape), per_block, site);
+  attributes.key = numbers.key;
+  attributes.counter = numbers.counter;
   OpCall call(row, site);
   call.attributes = Attributes(attributes);
   call.wanted = &spec;
@@ -37,7 +43,7 @@ Tensor drawn(const OpRow& row, DType dtype, const Shape& shape, const Draw& attr
 
 // The bounds as the dtype has them: whole numbers for integers. The interval must lie within what the dtype holds.
 UniformAttributes checked_draw(const UniformOptions& options, Site site) {
-  UniformAttributes draw{options.key, options.counter, options.low, options.high};
+  UniformAttributes draw{.low = options.low, .high = options.high};
   if (!(draw.low <= draw.high))
     throw InvalidArgument(text("uniform: low (", draw.low, ") must not be above high (", draw.high, ")"), site);
   const bool fits = visit_dtype(options.dtype, [&](auto element) {
@@ -66,7 +72,8 @@ UniformAttributes checked_draw(const UniformOptions& options, Site site) {
 }  // namespace
 
 Tensor uniform(const Shape& shape, const UniformOptions& options, Site site) {
-  return drawn(uniform_row, options.dtype, shape, checked_draw(options, site), site);
+  return drawn(uniform_row, options.dtype, shape, {"uniform", options}, detail::elements_of_block(options.dtype),
+               checked_draw(options, site), site);
 }
 
 namespace {
@@ -96,29 +103,31 @@ Tensor normal(const Shape& shape, const NormalOptions& options, Site site) {
                                options.stddev, ") finite and not negative"),
                           site);
   }
-  return drawn(normal_row, options.dtype, shape, NormalAttributes{options.key, options.counter, options.mean, options.stddev},
-               site);
+  return drawn(normal_row, options.dtype, shape, {"normal", options}, detail::elements_of_block(options.dtype),
+               NormalAttributes{.mean = options.mean, .stddev = options.stddev}, site);
 }
 
 Tensor randint(const Shape& shape, std::int64_t low, std::int64_t high, const RandintOptions& options, Site site) {
   check_integer_range(low, high, options.dtype, site);
   const auto first = static_cast<std::uint64_t>(low);
-  return drawn(integer_row, options.dtype, shape,
-               RandomIntegerAttributes{options.key, options.counter, first, static_cast<std::uint64_t>(high) - first}, site);
+  return drawn(integer_row, options.dtype, shape, {"randint", options}, detail::elements_of_block(options.dtype),
+               RandomIntegerAttributes{.low = first, .range = static_cast<std::uint64_t>(high) - first}, site);
 }
 
 Tensor bernoulli(const Shape& shape, double probability, const BernoulliOptions& options, Site site) {
   if (!(probability >= 0 && probability <= 1))
     throw InvalidArgument(text("bernoulli: the probability (", probability, ") must lie between 0 and 1"), site);
   const auto threshold = static_cast<std::uint64_t>(std::nearbyint(probability * 0x1p32));
-  return drawn(bernoulli_row, options.dtype, shape, BernoulliAttributes{options.key, options.counter, threshold}, site);
+  return drawn(bernoulli_row, options.dtype, shape, {"bernoulli", options}, detail::words_of_block,
+               BernoulliAttributes{.threshold = threshold}, site);
 }
 
 Tensor permutation(std::int64_t n, const PermutationOptions& options, Site site) {
   if (n < 0) throw InvalidArgument(text("permutation: ", n, " elements were asked for"), site);
   // Of 64 bits: two of them are the same, and then keep their order, so rarely that it cannot be noticed.
-  const RandomIntegerAttributes all{options.key, options.counter, 0, 0};
-  return detail::order_of_random_keys(drawn(integer_row, DType::i64, {n}, all, site), site);
+  const Tensor keys = drawn(integer_row, DType::i64, {n}, {"permutation", options}, detail::elements_of_block(DType::i64),
+                            RandomIntegerAttributes{.low = 0, .range = 0}, site);
+  return detail::order_of_random_keys(keys, site);
 }
 
 Tensor permutation(const Tensor& x, const PermutationOptions& options, Site site) {

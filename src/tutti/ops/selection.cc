@@ -4,6 +4,7 @@
 #include "tutti/base/text.h"
 #include "tutti/exec/executor.h"
 #include "tutti/exec/indexing_attributes.h"
+#include "tutti/ops/at.h"
 #include "tutti/ops/comparison.h"
 #include "tutti/ops/creation.h"
 #include "tutti/ops/elementwise.h"
@@ -14,6 +15,8 @@
 #include "tutti/ops/reading.h"
 #include "tutti/ops/reduction.h"
 #include "tutti/ops/repeats.h"
+#include "tutti/ops/scan.h"
+#include "tutti/ops/scatter.h"
 #include "tutti/place/scope.h"
 
 namespace tutti {
@@ -76,15 +79,14 @@ struct MaskedPair {
   Tensor x;
   Tensor mask;
 };
-MaskedPair broadcast_mask(const Tensor& x, const Tensor& mask, Site site) {
+MaskedPair broadcast_mask(const char* function, const Tensor& x, const Tensor& mask, Site site) {
   if (mask.dtype(site) != DType::boolean) {
     throw DTypeError(
-        text("masked_select needs a mask of bools; this one is ", to_string(mask.dtype()), ". Compare with something first"),
-        site);
+        text(function, " needs a mask of bools; this one is ", to_string(mask.dtype()), ". Compare with something first"), site);
   }
   const std::optional<Shape> common = broadcast(x.shape(site), mask.shape());
   if (!common) {
-    throw ShapeError(text("masked_select: a mask of shape ", to_string(mask.shape()), " and a tensor of shape ",
+    throw ShapeError(text(function, ": a mask of shape ", to_string(mask.shape()), " and a tensor of shape ",
                           to_string(x.shape()), " do not broadcast: sizes must be equal or 1, counted from the last axis"),
                      site);
   }
@@ -187,15 +189,31 @@ Tensor detail::positions_of(const Tensor& mask, std::int64_t count, Site site) {
 }
 
 Tensor masked_select(const Tensor& x, const Tensor& mask, Site site) {
-  const MaskedPair pair = broadcast_mask(x, mask, site);
+  const MaskedPair pair = broadcast_mask("masked_select", x, mask, site);
   const std::int64_t count = detail::read_count(count_nonzero(pair.mask, site), site);
   return call_masked_select(pair, {.size = count}, {.kind = DTypeKind::boolean}, site).values;
 }
 
 MaskedSelectResult masked_select(const Tensor& x, const Tensor& mask, const MaskedSelectOptions& options, Site site) {
   if (!options.fill.is_number()) throw InvalidArgument("masked_select fills with a number; a tensor was given", site);
-  return call_masked_select(broadcast_mask(x, mask, site), {.size = options.size, .room = Room::padded}, options.fill.number(),
-                            site);
+  return call_masked_select(broadcast_mask("masked_select", x, mask, site), {.size = options.size, .room = Room::padded},
+                            options.fill.number(), site);
+}
+
+Tensor masked_scatter(const Tensor& x, const Tensor& mask, const Tensor& values, Site site) {
+  const MaskedPair pair = broadcast_mask("masked_scatter", x, mask, site);
+  if (!(pair.mask.shape() == x.shape())) {
+    throw ShapeError(text("masked_scatter: a mask of shape ", to_string(mask.shape()), " does not broadcast to ",
+                          to_string(x.shape()), ", the shape of the tensor whose elements it chooses"),
+                     site);
+  }
+  const Tensor line = reshape(values, {-1}, site);
+  const Tensor given = detail::values_for(line, x.dtype(), line.shape(), site);
+  if (given.size() == 0) return at(x, {pair.mask}, site).set(given, site);  // for a mask that holds nowhere
+  const Tensor holds = reshape(pair.mask, {-1}, site);
+  const Tensor number = subtract(cumsum(holds, 0, site), 1, site);
+  const Tensor chosen = take(given, where(holds, number, 0, site), 0, site);
+  return where(pair.mask, reshape(chosen, x.shape(), site), x, site);
 }
 
 Tensor repeat_interleave(const Tensor& x, const TensorArg& repeats, const RepeatOptions& options, Site site) {

@@ -39,6 +39,10 @@ struct MaskedSelectResult {
 // No sync.
 MaskedSelectResult masked_select(const Tensor& x, const Tensor& mask, const MaskedSelectOptions& options, Site site = {});
 
+// x with the elements for which the mask holds replaced, in row order, by the first of the values, whose dtype must promote to
+// that of x. The mask broadcasts to x. Values that are left over are not used; too few spoil the result. No sync.
+Tensor masked_scatter(const Tensor& x, const Tensor& mask, const Tensor& values, Site site = {});
+
 struct RepeatOptions {
   std::optional<std::int64_t> axis = {};  // none: x is flattened first
 };

@@ -130,6 +130,13 @@ def masked(case):
     return x[mask]
 
 
+def masked_scatter(case):
+    x, mask, values = case.inputs
+    out = np.array(x)
+    out[mask] = values.reshape(-1)[: np.count_nonzero(mask)]
+    return out
+
+
 def masked_select_of_size(case):
     found = masked(case)
     return np.asarray(len(found)) if case.number else padded(found, case.params["size"], case.params["fill"])
@@ -150,5 +157,6 @@ JUDGES = {
     "nonzero_of_size": nonzero_of_size,
     "masked_select": masked,
     "masked_select_of_size": masked_select_of_size,
+    "masked_scatter": masked_scatter,
     "repeat_interleave": repeat_interleave,
 }

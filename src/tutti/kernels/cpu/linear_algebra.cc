@@ -65,8 +65,10 @@ class Room {
 template <class T>
 void cholesky_of(const KernelCall& call, Parallel& parallel) {
   const Matrices m = matrices_of(call.in(0), call.site);
-  const bool upper = call.attributes->as<CholeskyAttributes>().upper;
+  const auto [upper, wants_info] = call.attributes->as<CholeskyAttributes>();
+  std::int32_t* const info = wants_info ? call.out(1).as<std::int32_t>() : nullptr;
   const std::int64_t n = m.rows;
+  if (n == 0 && wants_info) std::fill_n(info, m.count, 0);
   for_each_matrix(parallel, m.count, cube(n) / 3, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t at = begin; at < end && n > 0; ++at) {
       const T* x = call.in(0).as<T>() + at * n * n;
@@ -82,7 +84,9 @@ void cholesky_of(const KernelCall& call, Parallel& parallel) {
       for (std::int64_t i = 0; order == 0 && i < n; ++i) {  // NaN is not positive, but not all of LAPACK's loops say so
         if (std::isnan(out[i * (n + 1)])) order = static_cast<Int>(i + 1);
       }
-      if (order != 0) throw KernelFailed(not_positive_definite(at, order), call.site);
+      if (order != 0 && !wants_info) throw KernelFailed(not_positive_definite(at, order), call.site);
+      if (wants_info) info[at] = order;
+      if (order != 0) std::fill_n(out, n * n, std::numeric_limits<T>::quiet_NaN());
     }
   });
 }

@@ -1,10 +1,10 @@
 // Cholesky factors, one block a matrix in shared memory; those that do not fit there go to large_cholesky.h.
 #include "tutti/exec/linear_algebra_attributes.h"
 #include "tutti/kernels/cuda/block_matrix.cuh"
+#include "tutti/kernels/cuda/cholesky_report.cuh"
 #include "tutti/kernels/cuda/device_input.h"
 #include "tutti/kernels/cuda/large_cholesky.h"
 #include "tutti/kernels/cuda/registration.h"
-#include "tutti/kernels/cuda/trap.cuh"
 
 namespace tutti::kernels::cuda {
 
@@ -17,7 +17,7 @@ extern __shared__ __align__(16) std::byte cholesky_room[];
 // The upper factor is the transpose of the lower one of the same matrix: worked out with rows and columns exchanged.
 template <class T>
 __global__ void __launch_bounds__(most_block_threads)
-    cholesky_kernel(const T* x, T* out, std::int64_t count, int n, bool upper, Trap* trap) {
+    cholesky_kernel(const T* x, T* out, std::int32_t* info, std::int64_t count, int n, bool upper, Trap* trap) {
   const std::int64_t size = static_cast<std::int64_t>(n) * n;
   const int down = upper ? 1 : n;  // from a row of the lower factor to the next
   const int across = upper ? n : 1;
@@ -35,13 +35,12 @@ __global__ void __launch_bounds__(most_block_threads)
       }
     }
     __syncthreads();
-    bool is_definite = true;
+    int failed = 0;  // the order of the minor
     for (int k = 0; k < n; ++k) {
       T* column = a + k * across;  // k of the lower factor
       const T left = column[k * down];
       if (!(left > T{0})) {
-        if (thread == 0) note(trap, 1, at, k + 1);
-        is_definite = false;
+        failed = k + 1;
         break;
       }
       const T root = sqrt(left);
@@ -54,7 +53,12 @@ __global__ void __launch_bounds__(most_block_threads)
       }
       __syncthreads();
     }
-    if (is_definite) block_copy(out + at * size, a, size);
+    if (thread == 0) report(info, trap, at, failed);
+    if (failed == 0) {
+      block_copy(out + at * size, a, size);
+    } else {
+      for (std::int64_t i = thread; i < size; i += threads) out[at * size + i] = no_factor<T>;
+    }
   }
 }
 
@@ -65,12 +69,13 @@ std::int64_t bytes_of(const Batch2D& a, std::int64_t element) { return static_ca
 template <class T>
 void cholesky_with(const KernelCall& call, Queue& queue, const Batch2D& a) {
   const std::int64_t bytes = bytes_of(a, sizeof(T));
-  const bool upper = call.attributes->as<CholeskyAttributes>().upper;
-  Trap* const trap = queue.arm_trap(describe_indefinite);
+  const auto [upper, wants_info] = call.attributes->as<CholeskyAttributes>();
+  std::int32_t* const info = wants_info ? call.out(1).as<std::int32_t>() : nullptr;
+  Trap* const trap = wants_info ? nullptr : queue.arm_trap(describe_indefinite);
   if (bytes > most_shared_bytes)
-    return large_cholesky(queue, call, call.in(0).as<T>(), call.out().as<T>(), a.count, a.rows, upper, trap);
+    return large_cholesky(queue, call, call.in(0).as<T>(), call.out().as<T>(), info, a.count, a.rows, upper, trap);
   launch<cholesky_kernel<T>>(queue, call, grid_of(a.count, a.rows, static_cast<unsigned>(bytes)), call.in(0).as<T>(),
-                             call.out().as<T>(), a.count, a.rows, upper, trap);
+                             call.out().as<T>(), info, a.count, a.rows, upper, trap);
 }
 
 }  // namespace
@@ -83,7 +88,12 @@ static std::int64_t cholesky_workspace(const OpCall& /*call*/, const Inference& 
 
 static void cholesky(const KernelCall& call, KernelContext& context) {
   const Batch2D a = matrices_of(device_input(call, 0), call);
-  if (a.count == 0 || a.rows == 0) return;
+  if (a.count == 0 || a.rows == 0) {
+    if (call.outputs == 2 && a.count > 0)
+      check(cudaMemsetAsync(call.out(1).data, 0, static_cast<std::size_t>(a.count) * 4, queue_of(context).stream()),
+            "filling with zeros", call);
+    return;
+  }
   if (call.in(0).dtype == DType::f32) {
     cholesky_with<float>(call, queue_of(context), a);
   } else {

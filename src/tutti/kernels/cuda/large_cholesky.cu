@@ -1,7 +1,7 @@
 #include "tutti/kernels/cuda/large_cholesky.h"
 
+#include "tutti/kernels/cuda/cholesky_report.cuh"
 #include "tutti/kernels/cuda/large_product.cuh"
-#include "tutti/kernels/cuda/trap.cuh"
 
 // The lower factor is worked out, 32 columns at a time: the corner on the diagonal, the rows below it, then what their product
 // takes off the rest. The upper factor is its transpose.
@@ -43,7 +43,7 @@ __global__ void __launch_bounds__(block_size* tile_rows)
 // The factor, with its corners, which lie by themselves: n rows of 32 for each matrix.
 template <class T>
 __global__ void __launch_bounds__(block_size* tile_rows)
-    give_triangle_kernel(LargeMatrices<T> matrices, const T* corners, T* out, int n, bool upper) {
+    give_triangle_kernel(LargeMatrices<T> matrices, const T* corners, T* out, const std::int32_t* info, int n, bool upper) {
   __shared__ T tile[block_size][block_size + 1];
   const int top = static_cast<int>(blockIdx.y) * block_size;
   const int side = static_cast<int>(blockIdx.x) * block_size;
@@ -51,6 +51,7 @@ __global__ void __launch_bounds__(block_size* tile_rows)
   const int first = static_cast<int>(threadIdx.x) / block_size;
   for (std::int64_t at = blockIdx.z; at < matrices.count; at += gridDim.z) {
     T* const to = out + at * n * n;
+    const bool has_factor = info == nullptr || info[at] == 0;
     __syncthreads();
     for (int r = first; r < block_size; r += tile_rows) {  // `lane` along the rows of the lower factor
       T value = T{0};
@@ -58,7 +59,7 @@ __global__ void __launch_bounds__(block_size* tile_rows)
         if (side < top) value = matrices.at(at)[(top + r) * matrices.lead + side + lane];
         if (side == top) value = corners[(at * n + top + r) * block_size + lane];
       }
-      tile[r][lane] = value;
+      tile[r][lane] = has_factor ? value : no_factor<T>;
     }
     __syncthreads();
     for (int r = first; r < block_size; r += tile_rows) {
@@ -82,7 +83,7 @@ __device__ __forceinline__ T inverse_root(T x) {
 // to `corners`, for the others may still be reading it.
 template <class T>
 __global__ void __launch_bounds__(panel_threads)
-    cholesky_panel_kernel(LargeMatrices<T> matrices, T* corners, int first, int n, Trap* trap) {
+    cholesky_panel_kernel(LargeMatrices<T> matrices, T* corners, std::int32_t* info, int first, int n, Trap* trap) {
   __shared__ __align__(16) T corner[block_size][block_size + 4];  // by columns
   __shared__ T inverse[block_size];                               // of its diagonal
   const int thread = static_cast<int>(threadIdx.x);
@@ -98,14 +99,11 @@ __global__ void __launch_bounds__(panel_threads)
       for (int j = 0; j < block_size; ++j) {
         if (i >= n || j > thread) row[j] = T(j == thread);
       }
-      bool is_definite = true;
+      int failed = 0;  // the order of the minor
 #pragma unroll
       for (int k = 0; k < block_size; ++k) {
         const T left = __shfl_sync(~0U, row[k], k);
-        if (is_definite && !(left > T{0})) {
-          is_definite = false;
-          if (blockIdx.x == 0 && thread == 0) note(trap, 1, at, first + k + 1);
-        }
+        if (failed == 0 && !(left > T{0})) failed = first + k + 1;
         const T by_root = inverse_root(left);
         if (thread == k) inverse[k] = by_root;
         row[k] = thread == k ? sqrt(left) : row[k] * by_root;
@@ -118,6 +116,8 @@ __global__ void __launch_bounds__(panel_threads)
         corner[j][thread] = row[j];
       }
       if (blockIdx.x == 0 && i < n) store_line(corners + (at * n + i) * block_size, row);
+      // The first minor counts: a panel that failed before this one has spoiled it.
+      if (blockIdx.x == 0 && thread == 0 && (first == 0 || info == nullptr || info[at] == 0)) report(info, trap, at, failed);
     }
     __syncthreads();
     if (mine < n) {
@@ -140,7 +140,8 @@ std::int64_t large_cholesky_bytes(std::int64_t count, std::int64_t n, std::int64
 }
 
 template <class T>
-void large_cholesky(Queue& queue, const KernelCall& call, const T* x, T* out, std::int64_t count, int n, bool upper, Trap* trap) {
+void large_cholesky(Queue& queue, const KernelCall& call, const T* x, T* out, std::int32_t* info, std::int64_t count, int n,
+                    bool upper, Trap* trap) {
   const std::int64_t lead = in_blocks(n);
   const LargeMatrices<T> all{reinterpret_cast<T*>(call.scratch().data), count, lead, lead * n};
   T* const corners = all.data + count * all.step;
@@ -151,13 +152,13 @@ void large_cholesky(Queue& queue, const KernelCall& call, const T* x, T* out, st
     const Range panel{first, std::min(first + block_size, n)};
     const Range rest{panel.last, n};
     const unsigned parts = std::max(1U, parts_of(rest.size(), panel_threads));
-    launch<cholesky_panel_kernel<T>>(queue, call, grid_over(parts, 1, count, panel_threads), all, corners, first, n, trap);
+    launch<cholesky_panel_kernel<T>>(queue, call, grid_over(parts, 1, count, panel_threads), all, corners, info, first, n, trap);
     subtract_product<true>(queue, call, all, rest, rest, panel);
   }
-  launch<give_triangle_kernel<T>>(queue, call, tiles, all, corners, out, n, upper);
+  launch<give_triangle_kernel<T>>(queue, call, tiles, all, corners, out, info, n, upper);
 }
 
-template void large_cholesky(Queue&, const KernelCall&, const float*, float*, std::int64_t, int, bool, Trap*);
-template void large_cholesky(Queue&, const KernelCall&, const double*, double*, std::int64_t, int, bool, Trap*);
+template void large_cholesky(Queue&, const KernelCall&, const float*, float*, std::int32_t*, std::int64_t, int, bool, Trap*);
+template void large_cholesky(Queue&, const KernelCall&, const double*, double*, std::int32_t*, std::int64_t, int, bool, Trap*);
 
 }  // namespace tutti::kernels::cuda
