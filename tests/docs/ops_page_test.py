@@ -43,7 +43,6 @@ NOT_CATALOGUED = {
     "Index": "what functions take",
     "NumberArg": "what functions take",
     "ReducedAxes": "what functions take",
-    "checked_axis": "arithmetic on the host",
     "resolve_range": "arithmetic on the host",
     "resolve_reshape": "arithmetic on the host",
 }
