@@ -20,6 +20,7 @@
 #include "tutti/mesh/sharded_elementwise.h"
 #include "tutti/mesh/sharded_ops.h"
 #include "tutti/mesh/sharded_tensor.h"
+#include "tutti/mesh/sharded_views.h"
 #include "tutti/mesh/world.h"
 #include "tutti/ops/activation.h"
 #include "tutti/ops/at.h"
