@@ -148,7 +148,7 @@ TEST(AgainstNumPy, Closeness) {
                                    any_values(random));
       const CloseOptions options{
           .rtol = random.one_in(2) ? 0.25 : 1e-5, .atol = random.one_in(2) ? 1.5 : 1e-8, .equal_nan = random.one_in(2)};
-      const std::string parameters = R"("rtol":)" + (options.rtol == 0.25 ? "0.25" : "1e-5") + R"(,"atol":)" +
+      const std::string parameters = std::string(R"("rtol":)") + (options.rtol == 0.25 ? "0.25" : "1e-5") + R"(,"atol":)" +
                                      (options.atol == 1.5 ? "1.5" : "1e-8") + R"(,"equal_nan":)" +
                                      (options.equal_nan ? "true" : "false");
       oracle.add(random.seed(), "isclose", parameters, {&x, &y}, isclose(x.tensor, y.tensor, options));
