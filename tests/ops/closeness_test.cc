@@ -37,6 +37,14 @@ TEST(Closeness, TakesEveryDTypeNumbersAndShapesThatBroadcast) {
   EXPECT_EQ(allclose(ones({2, 3}), ones({3})).shape(), Shape{});
 }
 
+TEST(Closeness, ANumberGoesWhereTheTensorIs) {
+  simulate_gpus(2);
+  const Tensor x = copy_to(ones({4}), "GPU:1");
+  set_copy_policy(CopyPolicy::explicit_only);
+  EXPECT_EQ(allclose(x, 1).device(), x.device());
+  EXPECT_EQ(allclose(1.5, x).device(), x.device());
+}
+
 TEST(Closeness, TheHostWaitsOnlyForTheAnswerItReads) {
   simulate_gpus(1);
   const DeviceScope on("GPU:0");

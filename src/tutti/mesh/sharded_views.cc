@@ -68,7 +68,13 @@ Dims reshaped_axes(const ShardedTensor& x, const Shape& to, Site site) {
     const std::size_t new_begin = j;
     std::int64_t old_count = i < from.size() ? from[i++] : 1;
     std::int64_t new_count = j < to.size() ? to[j++] : 1;
-    while (old_count != new_count) (old_count < new_count ? old_count : new_count) *= old_count < new_count ? from[i++] : to[j++];
+    while (old_count != new_count) {
+      if (old_count < new_count) {
+        old_count *= from[i++];
+      } else {
+        new_count *= to[j++];
+      }
+    }
     const std::optional<std::size_t> old_lead = leading(from, old_begin, i);
     const std::optional<std::size_t> new_lead = leading(to, new_begin, j);
     for (std::size_t axis = old_begin; axis < i; ++axis) {
@@ -117,13 +123,7 @@ ShardedTensor squeeze(const ShardedTensor& x, const Dims& axes, Site site) {
   return view(x, carried(x, kept), site, [&](const Tensor& shard) { return squeeze(shard, axes, site); });
 }
 
-ShardedTensor squeeze(const ShardedTensor& x, Site site) {
-  Dims axes;
-  for (std::size_t axis = 0; axis < x.rank(site); ++axis) {
-    if (x.shape()[axis] == 1) axes.push_back(static_cast<std::int64_t>(axis));
-  }
-  return squeeze(x, axes, site);
-}
+ShardedTensor squeeze(const ShardedTensor& x, Site site) { return squeeze(x, detail::single_axes(x.shape(site)), site); }
 
 ShardedTensor broadcast_to(const ShardedTensor& x, const Shape& shape, Site site) {
   const std::optional<Shape> common = element_count(shape) ? broadcast(x.shape(site), shape) : std::nullopt;

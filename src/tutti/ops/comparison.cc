@@ -6,6 +6,7 @@
 #include "tutti/ops/elementwise.h"
 #include "tutti/ops/reduction.h"
 #include "tutti/ops/scalar_call.h"
+#include "tutti/place/scope.h"
 
 namespace tutti {
 
@@ -38,10 +39,12 @@ Tensor signbit(TensorArg x, Site site) { return unary<scalar::SignBit>(x, site);
 
 namespace {
 
-// In a dtype that holds the tolerances.
-Tensor measured(const TensorArg& x, DType common, Site site) {
-  const DType dtype = !is_floating(common) ? DType::f64 : promote(common, DType::f32);
-  return x.is_number() ? full({}, x, dtype, site) : cast(x.tensor(), dtype, site);
+// As a tensor; a number where the tensor it meets is, which would have to be copied otherwise.
+Tensor as_tensor(const TensorArg& x, const TensorArg& other, DType dtype, Site site) {
+  if (!x.is_number()) return cast(x.tensor(), dtype, site);
+  if (other.is_number()) return full({}, x, dtype, site);
+  const DeviceScope on(other.tensor().device(site), site);
+  return full({}, x, dtype, site);
 }
 
 }  // namespace
@@ -52,8 +55,9 @@ Tensor isclose(TensorArg a, TensorArg b, const CloseOptions& options, Site site)
         text("isclose: the tolerances must not be negative; rtol is ", options.rtol, " and atol ", options.atol), site);
   }
   const DType common = detail::common_dtype({&a, &b}, site);
-  const Tensor x = measured(a, common, site);
-  const Tensor y = measured(b, common, site);
+  const DType dtype = is_floating(common) ? promote(common, DType::f32) : DType::f64;  // one that holds the tolerances
+  const Tensor x = as_tensor(a, b, dtype, site);
+  const Tensor y = as_tensor(b, a, dtype, site);
   const Tensor bound = add(multiply(abs(y, site), options.rtol, site), options.atol, site);
   const Tensor near = logical_and(less_equal(abs(subtract(x, y, site), site), bound, site), isfinite(y, site), site);
   Tensor close = logical_or(near, equal(x, y, site), site);

@@ -22,8 +22,8 @@ inline Tensor einsum(std::string_view equation, const std::vector<Tensor>& tenso
 struct EinsumEquation {
   std::string_view text;
   Site site;
-  EinsumEquation(const char* equation, Site where = {}) : text(equation), site(where) {}
-  EinsumEquation(std::string_view equation, Site where = {}) : text(equation), site(where) {}
+  template <std::convertible_to<std::string_view> T>
+  EinsumEquation(const T& equation, Site where = {}) : text(equation), site(where) {}
 };
 // einsum("ij,jk->ik", a, b)
 template <std::same_as<Tensor>... Others>

@@ -42,7 +42,7 @@ Tensor expand_dims(const Tensor& x, const Dims& axes, Site site) {
 Tensor squeeze(const Tensor& x, const Dims& axes, Site site) {
   return with_axes(x, detail::squeezed_axes(x.shape(site), axes, site));
 }
-Tensor squeeze(const Tensor& x, Site site) { return with_axes(x, detail::squeezed_axes(x.shape(site))); }
+Tensor squeeze(const Tensor& x, Site site) { return squeeze(x, detail::single_axes(x.shape(site)), site); }
 
 Tensor flip(const Tensor& x, const Dims& axes, Site site) {
   const auto is_named = detail::named_axes("flip", axes, x.rank(site), site);

@@ -108,10 +108,10 @@ Dims squeezed_axes(const Shape& shape, const Dims& axes, Site site) {
   return out;
 }
 
-Dims squeezed_axes(const Shape& shape) {
+Dims single_axes(const Shape& shape) {
   Dims out;
   for (std::size_t i = 0; i < shape.size(); ++i) {
-    if (shape[i] != 1) out.push_back(static_cast<std::int64_t>(i));
+    if (shape[i] == 1) out.push_back(static_cast<std::int64_t>(i));
   }
   return out;
 }

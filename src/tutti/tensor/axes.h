@@ -26,9 +26,10 @@ Dims moved_axes(std::size_t rank, const Dims& from, const Dims& to, Site site);
 inline constexpr std::int64_t new_axis_mark = -1;
 // New axes are marked.
 Dims expanded_axes(const Shape& shape, const Dims& axes, Site site);
-// Without these axes, which must have size 1; without all that have it.
+// Without these axes, which must have size 1.
 Dims squeezed_axes(const Shape& shape, const Dims& axes, Site site);
-Dims squeezed_axes(const Shape& shape);
+// The axes that have size 1.
+Dims single_axes(const Shape& shape);
 
 }  // namespace detail
 
