@@ -27,7 +27,7 @@ TEST_P(Shaping, SumsEveryDtypeOverAllAxesAndOverOne) {
       EXPECT_EQ(read_values(all), std::vector<double>{total});
       EXPECT_EQ(read_values(sum(x.tensor, {1})), by_row);
       EXPECT_EQ(read_values(sum(x.tensor, {-2})), by_column);
-      EXPECT_EQ(sum(x.tensor, {0}, {.keep_dims = true}).shape(), (Shape{1, 4}));
+      EXPECT_EQ(sum(x.tensor, {0}, {.keepdims = true}).shape(), (Shape{1, 4}));
       EXPECT_EQ(read_values(sum(x.tensor, Dims{})), x.values);
     }
   }

@@ -140,7 +140,7 @@ std::vector<Pair> pairs() {
        [](const Operands& o) -> Result {
          return index(o.x, {constant({1, 3})});
        },
-       [](const Operands& o) -> Result { return index(o.x, {arange(1, 5, {.step = 2})}); }},
+       [](const Operands& o) -> Result { return index(o.x, {arange(1, 5, 2)}); }},
       {"x[index] = number",
        {},
        [](const Operands& o) -> Result {

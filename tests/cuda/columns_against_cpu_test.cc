@@ -79,11 +79,10 @@ TEST_F(Columns, RunningSums) {
       const Tolerance close{.steps = is_floating(dtype) ? steps_of_sums(length_of(each)) : 0, .magnitude = sums};
       expect_same("Cumsum", {x}, sums, close);
       expect_same(
-          "Cumsum", {x}, [&](Inputs in) { return cumulative_sum(in[0], {.axis = axis_of(each), .include_initial = true}); },
+          "Cumsum", {x}, [&](Inputs in) { return cumulative_sum(in[0], axis_of(each), {.include_initial = true}); },
           is_floating(dtype)
               ? Tolerance{.steps = close.steps,
-                          .magnitude =
-                              [&](Inputs in) { return cumulative_sum(in[0], {.axis = axis_of(each), .include_initial = true}); }}
+                          .magnitude = [&](Inputs in) { return cumulative_sum(in[0], axis_of(each), {.include_initial = true}); }}
               : Tolerance{});
     }
   }
@@ -94,7 +93,7 @@ TEST_F(Columns, RunningSumsOfOneElementThatRepeats) {
   for (const Shape& shape : {Shape{300, 40}, Shape{2100, 300}, Shape{70'000, 3}}) {
     for (const DType dtype : all_dtypes) {
       const Input x{dtype, shape, Lie::expanded, Draw::moderate};
-      const auto sums = [](Inputs in) { return cumulative_sum(in[0], {.axis = 0, .include_initial = true}); };
+      const auto sums = [](Inputs in) { return cumulative_sum(in[0], 0, {.include_initial = true}); };
       expect_same("Cumsum", {x}, sums,
                   is_floating(dtype) ? Tolerance{.steps = steps_of_sums(shape[0]), .magnitude = sums} : Tolerance{});
     }

@@ -30,8 +30,8 @@ TEST_F(Sorting, OfLinesOfAnyLengthBothWays) {
 
 TEST_F(Sorting, AlongTheFirstAxisAndOfEveryLie) {
   for (const Lie lie : all_lies) {
-    expect_same("", {{DType::f32, {129, 17}, lie}}, [](Inputs in) { return argsort(in[0], {.axis = 0}); });
-    expect_same("", {{DType::i16, {129, 17}, lie}}, [](Inputs in) { return sort(in[0], {.axis = 1}); });
+    expect_same("", {{DType::f32, {129, 17}, lie}}, [](Inputs in) { return argsort(in[0], 0); });
+    expect_same("", {{DType::i16, {129, 17}, lie}}, [](Inputs in) { return sort(in[0], 1); });
   }
 }
 

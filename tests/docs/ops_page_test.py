@@ -50,7 +50,6 @@ NOT_CATALOGUED = {
     "set_allow_tf32": "a setting",
     "NumberArg": "what functions take",
     "ReducedAxes": "what functions take",
-    "checked_axis": "arithmetic on the host",
     "resolve_range": "arithmetic on the host",
     "resolve_reshape": "arithmetic on the host",
 }

@@ -22,7 +22,7 @@ TEST_P(WithoutSyncs, AStepOverAMeshIsEnqueuedWhole) {
     c = relayout(c, Layout({unsharded, "x"}, mesh));                  // an all_to_all
     c = c + uniform({128, 128}, Layout({unsharded, "x"}, mesh)) * 0;  // made where it lies
     c = pack(unpack(c), c.layout());
-    const ShardedTensor total = max(c, {0}, {.keep_dims = true});
+    const ShardedTensor total = max(c, {0}, {.keepdims = true});
     static_cast<void>(all_reduce(total, "y", Reduction::mean));
     static_cast<void>(broadcast(total, "y", 0));
     static_cast<void>(reduce_scatter(c, "y", 0, Reduction::sum));

@@ -127,11 +127,11 @@ TEST_P(ShardedOps, ReductionsGiveWhatPlainOnesDo) {
     const auto check = [&](const ShardedTensor& found, const Tensor& expected) {
       expect_sharded(found, found.layout(), expected, what);
     };
-    check(sum(sharded, axes, {.keep_dims = keeps}), sum(x, axes, {.keep_dims = keeps}));
-    check(max(sharded, axes, {.keep_dims = keeps}), max(x, axes, {.keep_dims = keeps}));
-    check(min(sharded, axes, {.keep_dims = keeps}), min(x, axes, {.keep_dims = keeps}));
-    check(all(sharded, axes, {.keep_dims = keeps}), all(x, axes, {.keep_dims = keeps}));
-    check(any(equal(sharded, 4), axes, {.keep_dims = keeps}), any(equal(x, 4), axes, {.keep_dims = keeps}));
+    check(sum(sharded, axes, {.keepdims = keeps}), sum(x, axes, {.keepdims = keeps}));
+    check(max(sharded, axes, {.keepdims = keeps}), max(x, axes, {.keepdims = keeps}));
+    check(min(sharded, axes, {.keepdims = keeps}), min(x, axes, {.keepdims = keeps}));
+    check(all(sharded, axes, {.keepdims = keeps}), all(x, axes, {.keepdims = keeps}));
+    check(any(equal(sharded, 4), axes, {.keepdims = keeps}), any(equal(x, 4), axes, {.keepdims = keeps}));
     check(sum(sharded), sum(x));
     if (HasFailure()) return;
   }

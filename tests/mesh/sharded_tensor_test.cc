@@ -94,7 +94,7 @@ TEST_P(Sharded, IsMadeWhereItLiesWithTheSameValues) {
     }
     for (const Layout& layout : all_layouts(mesh, 1)) {
       expect_sharded(arange(5, 29, layout), layout, arange(5, 29), layout.to_string());
-      expect_sharded(arange(5, -42, layout, -2), layout, arange(5, -42, {.step = -2}), layout.to_string());
+      expect_sharded(arange(5, -42, layout, -2), layout, arange(5, -42, -2), layout.to_string());
       expect_sharded(arange(5, 5, layout), layout, arange(5, 5), layout.to_string());
     }
   }

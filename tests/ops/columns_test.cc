@@ -56,8 +56,7 @@ const Named functions[] = {
     {"softmax", [](const Tensor& x, std::int64_t axis) { return softmax(x, axis); }, softmax_of, true},
     {"log_softmax", [](const Tensor& x, std::int64_t axis) { return log_softmax(x, axis); }, log_softmax_of, true},
     {"cumsum", [](const Tensor& x, std::int64_t axis) { return cumsum(x, axis); }, sums_of, false},
-    {"cumulative_sum",
-     [](const Tensor& x, std::int64_t axis) { return cumulative_sum(x, {.axis = axis, .include_initial = true}); },
+    {"cumulative_sum", [](const Tensor& x, std::int64_t axis) { return cumulative_sum(x, axis, {.include_initial = true}); },
      sums_from_nothing, false},
     {"cumprod", [](const Tensor& x, std::int64_t axis) { return cumprod(x, axis); }, products_of, false}};
 

@@ -68,12 +68,12 @@ TEST(Manipulation, RefusesShapesThatDoNotFit) {
 }
 
 TEST(Patterns, RefuseWhatHasNoMeaning) {
-  EXPECT_REFUSED_HERE(InvalidArgument, "step other than 0", arange(0, 5, {.step = 0}));
-  EXPECT_REFUSED_HERE(InvalidArgument, "step other than 0", arange(0.0, 5, {.step = 0}));
+  EXPECT_REFUSED_HERE(InvalidArgument, "step other than 0", arange(0, 5, 0));
+  EXPECT_REFUSED_HERE(InvalidArgument, "step other than 0", arange(0.0, 5, 0));
   EXPECT_REFUSED_HERE(InvalidArgument, "0.5 is no value of int32", arange(0.5, 5, {.dtype = DType::i32}));
   EXPECT_REFUSED_HERE(DTypeError, "no range of bools", arange(2, {.dtype = DType::boolean}));
   EXPECT_REFUSED_HERE(InvalidArgument, "not finite", arange(std::numeric_limits<double>::infinity()));
-  EXPECT_REFUSED_HERE(ShapeError, "more elements", arange(0.0, 1e300, {.step = 1e-300}));
+  EXPECT_REFUSED_HERE(ShapeError, "more elements", arange(0.0, 1e300, 1e-300));
   EXPECT_REFUSED_HERE(ShapeError, "more elements", arange(-huge, huge));
   EXPECT_REFUSED_HERE(InvalidArgument, "does not fit in int64", arange(std::numeric_limits<std::uint64_t>::max()));
   EXPECT_REFUSED_HERE(DTypeError, "use arange", linspace(0, 1, 3, {.dtype = DType::i32}));

@@ -95,7 +95,7 @@ TEST_P(NeuralOnEachDevice, LinesWithoutElementsGiveNone) {
   EXPECT_EQ(softmax(zeros({3, 0})).shape(), (Shape{3, 0}));
   EXPECT_EQ(softmax(zeros({0, 3}), 0).shape(), (Shape{0, 3}));
   EXPECT_EQ(layer_norm(zeros({0, 3})).shape(), (Shape{0, 3}));
-  EXPECT_EQ(read<float>(cumulative_sum(zeros({2, 0}), {.axis = 1, .include_initial = true})), (std::vector{0.F, 0.F}));
+  EXPECT_EQ(read<float>(cumulative_sum(zeros({2, 0}), 1, {.include_initial = true})), (std::vector{0.F, 0.F}));
   EXPECT_EQ(one_hot(zeros({2}, DType::i32), 0 + 1).shape(), (Shape{2, 1}));
   EXPECT_TRUE(std::isnan(item<float>(cross_entropy(zeros({0, 3}), zeros({0}, DType::i64)))));
   EXPECT_EQ(read<float>(conv2d(zeros({1, 0, 4, 4}), zeros({2, 0, 4, 4}))), (std::vector{0.F, 0.F}));

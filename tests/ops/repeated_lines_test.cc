@@ -19,12 +19,11 @@ struct Named {
 const Named functions[] = {
     {"cumsum", [](const Tensor& x, std::int64_t axis) { return cumsum(x, axis); }},
     {"cumprod", [](const Tensor& x, std::int64_t axis) { return cumprod(x, axis); }},
-    {"cumulative_sum",
-     [](const Tensor& x, std::int64_t axis) { return cumulative_sum(x, {.axis = axis, .include_initial = true}); }},
+    {"cumulative_sum", [](const Tensor& x, std::int64_t axis) { return cumulative_sum(x, axis, {.include_initial = true}); }},
     {"softmax", [](const Tensor& x, std::int64_t axis) { return softmax(x, axis); }},
     {"log_softmax", [](const Tensor& x, std::int64_t axis) { return log_softmax(x, axis); }},
-    {"sort", [](const Tensor& x, std::int64_t axis) { return sort(x, {.axis = axis, .descending = true}); }},
-    {"argsort", [](const Tensor& x, std::int64_t axis) { return cast(argsort(x, {.axis = axis}), DType::f32); }}};
+    {"sort", [](const Tensor& x, std::int64_t axis) { return sort(x, axis, {.descending = true}); }},
+    {"argsort", [](const Tensor& x, std::int64_t axis) { return cast(argsort(x, axis), DType::f32); }}};
 
 // Lines and columns are added up in different orders.
 void expect_alike(const std::vector<float>& got, const std::vector<float>& wanted) {
@@ -61,7 +60,7 @@ TEST_P(RepeatedLinesOnEachDevice, LinesWithoutEndNeedTheMemoryOfOne) {
   const auto last = [&](const Tensor& y) { return read<float>(slice(y, 1, {.start = huge - 1})); };
   EXPECT_EQ(last(cumsum(x, 0)), (std::vector<float>{1, 3, 6}));
   EXPECT_EQ(last(cumprod(x, 0)), (std::vector<float>{1, 2, 6}));
-  EXPECT_EQ(last(sort(x, {.axis = 0, .descending = true})), (std::vector<float>{3, 2, 1}));
+  EXPECT_EQ(last(sort(x, 0, {.descending = true})), (std::vector<float>{3, 2, 1}));
   EXPECT_EQ(last(log_softmax(x, 0)), read<float>(log_softmax(constant({1.F, 2.F, 3.F}), 0)));
   EXPECT_EQ(last(transpose(layer_norm(transpose(x), {}, {}, {}))),
             read<float>(layer_norm(constant({1.F, 2.F, 3.F}), {}, {}, {})));

@@ -138,6 +138,26 @@ TEST(AgainstNumPy, Comparisons) {
   });
 }
 
+TEST(AgainstNumPy, Closeness) {
+  compare_with_numpy(4, [](Random& random, Oracle& oracle) {
+    for_each_kind(is_any, [&](DType dtype, Layout layout) {
+      const Shape shape = random.shape();
+      const DType other = random.one_in(3) ? all_dtypes[static_cast<std::size_t>(random.from(0, all_dtypes.size() - 1))] : dtype;
+      const Input x = random_input(random, dtype, shape, layout, any_values(random));
+      const Input y = random_input(random, other, random.one_in(2) ? shape : random.broadcast_partner(shape), any_layout(random),
+                                   any_values(random));
+      const CloseOptions options{
+          .rtol = random.one_in(2) ? 0.25 : 1e-5, .atol = random.one_in(2) ? 1.5 : 1e-8, .equal_nan = random.one_in(2)};
+      const std::string parameters = std::string(R"("rtol":)") + (options.rtol == 0.25 ? "0.25" : "1e-5") + R"(,"atol":)" +
+                                     (options.atol == 1.5 ? "1.5" : "1e-8") + R"(,"equal_nan":)" +
+                                     (options.equal_nan ? "true" : "false");
+      oracle.add(random.seed(), "isclose", parameters, {&x, &y}, isclose(x.tensor, y.tensor, options));
+      oracle.add(random.seed(), "allclose", parameters, {&x, &y}, allclose(x.tensor, y.tensor, options));
+      oracle.add(random.seed(), "allclose", parameters, {&x, &x}, allclose(x.tensor, x.tensor, options));
+    });
+  });
+}
+
 TEST(AgainstNumPy, BitsAndTruthValues) {
   compare_with_numpy(4, [](Random& random, Oracle& oracle) {
     check(random, oracle,

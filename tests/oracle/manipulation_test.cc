@@ -151,6 +151,7 @@ TEST(ManipulationAgainstNumPy, AxesPutInTakenOutAndMoved) {
           single.push_back(static_cast<std::int64_t>(i) - (random.one_in(2) ? rank_of(shape) : 0));
       }
       oracle.add(random.seed(), "squeeze", R"("axes":)" + json(single), {&x}, squeeze(x.tensor, single));
+      oracle.add(random.seed(), "squeeze", R"("axes":null)", {&x}, squeeze(x.tensor));
       const Dims from = some_axes(random, rank_of(shape));
       Dims to = some_axes(random, rank_of(shape));
       while (to.size() != from.size()) to = some_axes(random, rank_of(shape));

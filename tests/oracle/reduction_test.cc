@@ -25,7 +25,7 @@ void for_each_kind(bool (*takes)(DType), Visit&& visit) {
 Layout any_layout(Random& random) { return all_layouts[static_cast<std::size_t>(random.from(0, all_layouts.size() - 1))]; }
 
 std::string parameters(const std::string& axes, bool keep) {
-  return R"("axes":)" + axes + R"(,"keep_dims":)" + (keep ? "true" : "false");
+  return R"("axes":)" + axes + R"(,"keepdims":)" + (keep ? "true" : "false");
 }
 Dims random_axes(Random& random, const Shape& shape) {
   Dims axes;
@@ -48,7 +48,7 @@ struct Kind {
   bool needs_elements = false;
 };
 
-// `op(x, axes, keep_dims)`; `more`: further parameters for the judge.
+// `op(x, axes, keepdims)`; `more`: further parameters for the judge.
 template <class Op>
 void check(Random& random, Oracle& oracle, const Kind& kind, Op op, const std::string& more = "") {
   for_each_kind(kind.takes, [&](DType dtype, Layout layout) {
@@ -82,7 +82,7 @@ void check_large(Random& random, Oracle& oracle, const Kind& kind, Op op, const 
 }
 
 #define TUTTI_REDUCTION(name) \
-  [](const Tensor& x, const ReducedAxes& axes, bool keep) { return name(x, axes, {.keep_dims = keep}); }
+  [](const Tensor& x, const ReducedAxes& axes, bool keep) { return name(x, axes, {.keepdims = keep}); }
 
 template <class Op>
 void check_both(const Kind& kind, Op op, int seeds = 4) {
@@ -200,10 +200,10 @@ TEST(ReductionAgainstNumPy, VarianceAndStandardDeviation) {
     const Kind of_var{.name = "var", .takes = is_floating, .of_floats = Values::moderate};
     const Kind of_std{.name = "std", .takes = is_floating, .of_floats = Values::moderate};
     const auto by_var = [](const Tensor& x, const ReducedAxes& axes, bool keep) {
-      return var(x, axes, {.correction = correction, .keep_dims = keep});
+      return var(x, axes, {.correction = correction, .keepdims = keep});
     };
     const auto by_std = [](const Tensor& x, const ReducedAxes& axes, bool keep) {
-      return std(x, axes, {.correction = correction, .keep_dims = keep});
+      return std(x, axes, {.correction = correction, .keepdims = keep});
     };
     check(random, oracle, of_var, by_var, more);
     check(random, oracle, of_std, by_std, more);
@@ -228,7 +228,7 @@ TEST(ReductionAgainstNumPy, VectorNormOfEveryOrder) {
       const std::string number = std::isinf(each) ? (each > 0 ? "\"inf\"" : "\"-inf\"") : std::to_string(each);
       const Kind kind{.name = "vector_norm", .takes = is_floating, .of_floats = Values::moderate, .needs_elements = true};
       const auto op = [](const Tensor& x, const ReducedAxes& axes, bool keep) {
-        return vector_norm(x, axes, {.ord = order, .keep_dims = keep});
+        return vector_norm(x, axes, {.ord = order, .keepdims = keep});
       };
       check(random, oracle, kind, op, R"(,"ord":)" + number);
       if (random.seed() == 1) check_large(random, oracle, kind, op, R"(,"ord":)" + number);
@@ -240,9 +240,9 @@ TEST(ReductionAgainstNumPy, PlacesOfLargestAndSmallest) {
   compare_with_numpy(6, [](Random& random, Oracle& oracle) {
     const auto add = [&](const Input& x, std::int64_t axis) {
       const bool keep = random.one_in(2);
-      const std::string more = R"("axis":)" + std::to_string(axis) + R"(,"keep_dims":)" + (keep ? "true" : "false");
-      oracle.add(random.seed(), "argmax", more, {&x}, argmax(x.tensor, axis, {.keep_dims = keep}));
-      oracle.add(random.seed(), "argmin", more, {&x}, argmin(x.tensor, axis, {.keep_dims = keep}));
+      const std::string more = R"("axis":)" + std::to_string(axis) + R"(,"keepdims":)" + (keep ? "true" : "false");
+      oracle.add(random.seed(), "argmax", more, {&x}, argmax(x.tensor, axis, {.keepdims = keep}));
+      oracle.add(random.seed(), "argmin", more, {&x}, argmin(x.tensor, axis, {.keepdims = keep}));
     };
     for_each_kind(takes_any, [&](DType dtype, Layout layout) {
       // Small ranges of integers, so that the first of several equal ones must be found.

@@ -32,13 +32,13 @@ void check(Random& random, Oracle& oracle, const char* name, DType dtype, Values
   for_each_repeat(random, dtype, values, [&](const Input& x) {
     const Reduced& reduced = all_reduced[static_cast<std::size_t>(random.from(0, 5))];
     const bool keep = random.one_in(2);
-    const std::string parameters = R"("axes":)" + std::string(reduced.json) + R"(,"keep_dims":)" + (keep ? "true" : "false");
+    const std::string parameters = R"("axes":)" + std::string(reduced.json) + R"(,"keepdims":)" + (keep ? "true" : "false");
     oracle.add(random.seed(), name, parameters + more, {&x}, op(x.tensor, reduced.axes, keep));
   });
 }
 
 #define TUTTI_REDUCTION(name) \
-  [](const Tensor& x, const ReducedAxes& axes, bool keep) { return name(x, axes, {.keep_dims = keep}); }
+  [](const Tensor& x, const ReducedAxes& axes, bool keep) { return name(x, axes, {.keepdims = keep}); }
 
 TEST(RepeatsAgainstNumPy, SumsAndCounts) {
   compare_with_numpy(2, [](Random& random, Oracle& oracle) {
@@ -66,7 +66,7 @@ TEST(RepeatsAgainstNumPy, VariancesWithAndWithoutACorrection) {
     for (const DType dtype : {DType::bf16, DType::f32, DType::f64}) {
       check(random, oracle, "var", dtype, Values::moderate, TUTTI_REDUCTION(var), R"(,"correction":0)");
       const auto of_sample = [](const Tensor& x, const ReducedAxes& axes, bool keep) {
-        return std(x, axes, {.correction = 1, .keep_dims = keep});
+        return std(x, axes, {.correction = 1, .keepdims = keep});
       };
       check(random, oracle, "std", dtype, Values::moderate, of_sample, R"(,"correction":1)");
     }
@@ -77,15 +77,15 @@ TEST(RepeatsAgainstNumPy, Norms) {
   compare_with_numpy(2, [](Random& random, Oracle& oracle) {
     for (const DType dtype : {DType::f16, DType::bf16, DType::f32, DType::f64}) {
       const auto two = [](const Tensor& x, const ReducedAxes& axes, bool keep) {
-        return vector_norm(x, axes, {.ord = 2, .keep_dims = keep});
+        return vector_norm(x, axes, {.ord = 2, .keepdims = keep});
       };
       check(random, oracle, "vector_norm", dtype, Values::moderate, two, R"(,"ord":2)");
       const auto three = [](const Tensor& x, const ReducedAxes& axes, bool keep) {
-        return vector_norm(x, axes, {.ord = 3, .keep_dims = keep});
+        return vector_norm(x, axes, {.ord = 3, .keepdims = keep});
       };
       check(random, oracle, "vector_norm", dtype, Values::small_range, three, R"(,"ord":3)");
       const auto none = [](const Tensor& x, const ReducedAxes& axes, bool keep) {
-        return vector_norm(x, axes, {.ord = 0, .keep_dims = keep});
+        return vector_norm(x, axes, {.ord = 0, .keepdims = keep});
       };
       if (wide_floats.contains(dtype)) check(random, oracle, "vector_norm", dtype, Values::small_range, none, R"(,"ord":0)");
     }

@@ -37,11 +37,11 @@ TEST(ScansAgainstNumPy, CumulativeSumWithAStatedDTypeAndAnInitialZero) {
         const bool initial = random.one_in(2);
         const Input x = random_input(random, dtype, shape, any_layout(random),
                                      is_floating(to) || is_floating(dtype) ? Values::moderate : Values::any);
-        CumulativeSumOptions options{.dtype = to, .include_initial = initial};
-        std::int64_t axis = 0;
-        if (shape.size() > 1) options.axis = axis = any_axis(random, shape);
+        const CumulativeSumOptions options{.dtype = to, .include_initial = initial};
+        const bool is_one = shape.size() == 1;
+        const std::int64_t axis = is_one ? 0 : any_axis(random, shape);
         oracle.add(random.seed(), "cumulative_sum", axis_text(axis) + R"(,"include_initial":)" + (initial ? "true" : "false"),
-                   {&x}, cumulative_sum(x.tensor, options));
+                   {&x}, is_one ? cumulative_sum(x.tensor, options) : cumulative_sum(x.tensor, axis, options));
       }
     }
   });

@@ -79,9 +79,9 @@ TEST(AgainstNumPy, RepeatInterleave) {
       const std::string params = R"("axis":)" + (is_flat ? "null" : std::to_string(axis));
       const std::int64_t times = random.from(0, 3);
       oracle.add(random.seed(), "repeat_interleave", params + R"(,"times":)" + std::to_string(times), {&x},
-                 repeat_interleave(x.tensor, times, {.axis = along}));
+                 repeat_interleave(x.tensor, times, along));
       const Input repeats = random_indices(random, {random.one_in(5) ? 1 : size}, 4, true);
-      const Tensor repeated = repeat_interleave(x.tensor, repeats.tensor, {.axis = along});
+      const Tensor repeated = repeat_interleave(x.tensor, repeats.tensor, along);
       oracle.add(random.seed(), "repeat_interleave", params, {&x, &repeats}, repeated);
       const std::int64_t total = repeated.shape()[static_cast<std::size_t>(is_flat ? 0 : axis)];
       oracle.add(random.seed(), "repeat_interleave", params, {&x, &repeats},
@@ -94,8 +94,7 @@ TEST(AgainstNumPy, RepeatInterleaveOfManyElements) {
   compare_with_numpy(2, [](Random& random, Oracle& oracle) {
     const Input x = random_input(random, DType::f32, {40000}, Layout::dense, Values::any);
     const Input repeats = random_indices(random, {40000}, 6, true);
-    oracle.add(random.seed(), "repeat_interleave", R"("axis":0)", {&x, &repeats},
-               repeat_interleave(x.tensor, repeats.tensor, {.axis = 0}));
+    oracle.add(random.seed(), "repeat_interleave", R"("axis":0)", {&x, &repeats}, repeat_interleave(x.tensor, repeats.tensor, 0));
   });
 }
 

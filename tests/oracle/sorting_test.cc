@@ -21,16 +21,15 @@ std::string parameters(std::int64_t axis, bool descending) {
 
 void sort_one(Random& random, Oracle& oracle, const Input& x, std::int64_t axis) {
   const bool descending = random.one_in(2);
-  oracle.add(random.seed(), "sort", parameters(axis, descending), {&x}, sort(x.tensor, {.axis = axis, .descending = descending}));
-  oracle.add(random.seed(), "argsort", parameters(axis, descending), {&x},
-             argsort(x.tensor, {.axis = axis, .descending = descending}));
+  oracle.add(random.seed(), "sort", parameters(axis, descending), {&x}, sort(x.tensor, axis, {.descending = descending}));
+  oracle.add(random.seed(), "argsort", parameters(axis, descending), {&x}, argsort(x.tensor, axis, {.descending = descending}));
 }
 
 void topk_one(Random& random, Oracle& oracle, const Input& x, std::int64_t axis, std::int64_t most) {
   const std::int64_t size = x.tensor.shape()[checked_axis(axis, x.tensor.rank(), {})];
   const std::int64_t k = random.from(0, std::min(size, most));
   const bool largest = random.one_in(2);
-  const TopK found = topk(x.tensor, k, {.axis = axis, .largest = largest});
+  const TopK found = topk(x.tensor, k, axis, {.largest = largest});
   oracle.add(random.seed(), "topk", parameters(axis, largest) + R"(,"k":)" + std::to_string(k), {&x},
              {found.values, found.indices});
 }

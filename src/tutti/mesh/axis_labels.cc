@@ -45,13 +45,6 @@ bool is_slice_away(const Layout& from, const Layout& to) {
   return true;
 }
 
-std::string quoted_specs(const Layout& layout) {
-  std::string out;
-  for (std::size_t axis = 0; axis < layout.rank(); ++axis)
-    out += text(axis > 0 ? ", " : "", layout.dim_of(axis) ? text('"', layout.spec(axis), '"') : std::string(unsharded));
-  return out;
-}
-
 // Why an input cannot stay where it is.
 std::string conflict(const Layout& own, const Dims& labels, const Assignment& assignment) {
   std::size_t axis = 0;
@@ -68,10 +61,10 @@ std::string conflict(const Layout& own, const Dims& labels, const Assignment& as
   for (const ShardedTensor* input : inputs) layouts += text(layouts.empty() ? "" : " and ", input->layout().specs_text());
   const Layout& own = inputs[at]->layout();
   const Layout wanted = layout_of(own.mesh(), labels, assignment);
-  throw InvalidArgument(text(op, ": inputs of the layouts ", layouts, " cannot be joined where they lie: of the ", ordinals[at],
-                             " ", conflict(own, labels, assignment), ". Use relayout(", ordinals[at], ", Layout({",
-                             quoted_specs(wanted), "}, mesh)) first"),
-                        site);
+  throw InvalidArgument(
+      text(op, ": inputs of the layouts ", layouts, " cannot be joined where they lie: of the ", ordinals[at], " ",
+           conflict(own, labels, assignment), ". Use relayout(", ordinals[at], ", ", as_written(wanted), ") first"),
+      site);
 }
 
 void require_one_mesh(const char* op, std::span<const ShardedTensor* const> inputs, Site site) {
@@ -84,6 +77,13 @@ void require_one_mesh(const char* op, std::span<const ShardedTensor* const> inpu
 }
 
 }  // namespace
+
+std::string as_written(const Layout& layout) {
+  std::string specs;
+  for (std::size_t axis = 0; axis < layout.rank(); ++axis)
+    specs += text(axis > 0 ? ", " : "", layout.dim_of(axis) ? text('"', layout.spec(axis), '"') : std::string(unsharded));
+  return text("Layout({", specs, "}, mesh)");
+}
 
 AxisLabels elementwise_labels(const char* op, std::span<const ShardedTensor* const> inputs, Site site) {
   Shape common = inputs.front()->shape(site);
@@ -145,7 +145,7 @@ AxisLabels matmul_labels(const ShardedTensor& a, const ShardedTensor& b, Site si
   return out;
 }
 
-AxisLabels reduction_labels(std::size_t rank, std::uint32_t mask, bool keep_dims) {
+AxisLabels reduction_labels(std::size_t rank, std::uint32_t mask, bool keepdims) {
   AxisLabels out;
   out.inputs.emplace_back();
   for (std::size_t axis = 0; axis < rank; ++axis) {
@@ -153,7 +153,7 @@ AxisLabels reduction_labels(std::size_t rank, std::uint32_t mask, bool keep_dims
     out.inputs[0].push_back(label);
     const bool is_reduced = (mask >> axis & 1U) != 0;
     if (!is_reduced) out.output.push_back(label);
-    if (is_reduced && keep_dims) out.output.push_back(AxisLabels::none);
+    if (is_reduced && keepdims) out.output.push_back(AxisLabels::none);
   }
   return out;
 }

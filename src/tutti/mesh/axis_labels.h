@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "tutti/mesh/sharded_tensor.h"
@@ -23,8 +24,11 @@ struct AxisLabels {
 // NumPy's broadcasting. Throws ShapeError.
 AxisLabels elementwise_labels(const char* op, std::span<const ShardedTensor* const> inputs, Site site);
 AxisLabels matmul_labels(const ShardedTensor& a, const ShardedTensor& b, Site site);
-// Without the axes of the mask; they stay, with size 1, where `keep_dims` says so.
-AxisLabels reduction_labels(std::size_t rank, std::uint32_t mask, bool keep_dims);
+// Without the axes of the mask; they stay, with size 1, where `keepdims` says so.
+AxisLabels reduction_labels(std::size_t rank, std::uint32_t mask, bool keepdims);
+
+// As a program writes it: Layout({"x", unsharded}, mesh).
+std::string as_written(const Layout& layout);
 
 // What the layouts of the inputs make of it.
 struct Agreement {

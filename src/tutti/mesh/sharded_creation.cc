@@ -62,7 +62,7 @@ ShardedTensor drawn_in(const char* function, const Shape& shape, const Layout& l
 
 }  // namespace
 
-ShardedTensor full(const Shape& shape, const Layout& layout, NumberArg value, DType dtype, Site site) {
+ShardedTensor full(const Shape& shape, const Layout& layout, NumberArg value, std::optional<DType> dtype, Site site) {
   return made_in("full", shape, layout, site,
                  [&](const Shape& shard, const Dims&) { return full(shard, detail::as_argument(value, site), dtype, site); });
 }
@@ -84,7 +84,7 @@ ShardedTensor arange(std::int64_t start, std::int64_t stop, const Layout& layout
   return made_in("arange", {count}, layout, site, [&](const Shape& shard, const Dims& offset) {
     const std::int64_t first = start + offset[0] * step;
     const std::int64_t end = shard[0] == 0 ? first : first + (shard[0] - 1) * step + (step > 0 ? 1 : -1);
-    return arange(first, end, {.step = step}, site);
+    return arange(first, end, step, {}, site);
   });
 }
 

@@ -2,6 +2,8 @@
 // the same names that make a plain tensor.
 #pragma once
 
+#include <optional>
+
 #include "tutti/mesh/sharded_tensor.h"
 #include "tutti/ops/patterns.h"
 #include "tutti/ops/random.h"
@@ -11,7 +13,7 @@ namespace tutti {
 
 ShardedTensor zeros(const Shape& shape, const Layout& layout, DType dtype = DType::f32, Site site = {});
 ShardedTensor ones(const Shape& shape, const Layout& layout, DType dtype = DType::f32, Site site = {});
-ShardedTensor full(const Shape& shape, const Layout& layout, NumberArg value, DType dtype, Site site = {});
+ShardedTensor full(const Shape& shape, const Layout& layout, NumberArg value, std::optional<DType> dtype = {}, Site site = {});
 // start, start + step, ... of whole numbers, so many that stop is not reached.
 ShardedTensor arange(std::int64_t start, std::int64_t stop, const Layout& layout, std::int64_t step = 1, Site site = {});
 

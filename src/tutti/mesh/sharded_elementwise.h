@@ -89,6 +89,23 @@ TUTTI_OPERATOR(<=, less_equal)
 TUTTI_OPERATOR(>, greater)
 TUTTI_OPERATOR(>=, greater_equal)
 #undef TUTTI_OPERATOR
+// What stands to the right of an assignment: also a number, with its line.
+class AssignedArg : public ShardedArg {
+ public:
+  AssignedArg(const ShardedTensor& tensor, Site site = {}) : ShardedArg(tensor, site) {}
+  template <Number T>
+  AssignedArg(T value, Site site = {}) : ShardedArg(NumberArg(value), site) {}
+};
+#define TUTTI_OPERATOR(sign, function)                                                              \
+  inline ShardedTensor& operator sign(ShardedTensor& a, AssignedArg b) {                            \
+    return a = elementwise(#function, static_cast<BinaryOp>(function), {a, b.site()}, b, b.site()); \
+  }
+TUTTI_OPERATOR(+=, add)
+TUTTI_OPERATOR(-=, subtract)
+TUTTI_OPERATOR(*=, multiply)
+TUTTI_OPERATOR(/=, divide)
+TUTTI_OPERATOR(%=, remainder)
+#undef TUTTI_OPERATOR
 inline ShardedTensor operator-(ShardedArg x) { return elementwise("negative", static_cast<UnaryOp>(negative), x, x.site()); }
 
 }  // namespace tutti

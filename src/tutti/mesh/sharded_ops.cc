@@ -37,20 +37,20 @@ ShardedTensor run(const char* name, const AxisLabels& labels, std::span<const Sh
 
 struct ReductionRow {
   const char* name;
-  Tensor (*local)(const Tensor& x, const ReducedAxes& axes, bool keep_dims, Site site);
+  Tensor (*local)(const Tensor& x, const ReducedAxes& axes, bool keepdims, Site site);
   Reduction combine;
 };
 
-ShardedTensor reduce(const ReductionRow& row, const ShardedTensor& x, const ReducedAxes& axes, bool keep_dims, Site site) {
+ShardedTensor reduce(const ReductionRow& row, const ShardedTensor& x, const ReducedAxes& axes, bool keepdims, Site site) {
   const ShardedTensor* const input = &x;
-  const AxisLabels labels = detail::reduction_labels(x.rank(site), axes.mask(x.rank(), site), keep_dims);
+  const AxisLabels labels = detail::reduction_labels(x.rank(site), axes.mask(x.rank(), site), keepdims);
   return run(row.name, labels, {&input, 1}, row.combine, site,
-             [&](const std::vector<Tensor>& shards) { return row.local(shards.front(), axes, keep_dims, site); });
+             [&](const std::vector<Tensor>& shards) { return row.local(shards.front(), axes, keepdims, site); });
 }
 
 template <class Options, Tensor (*function)(const Tensor&, const ReducedAxes&, const Options&, Site)>
-Tensor over_axes(const Tensor& x, const ReducedAxes& axes, bool keep_dims, Site site) {
-  return function(x, axes, Options{.keep_dims = keep_dims}, site);
+Tensor over_axes(const Tensor& x, const ReducedAxes& axes, bool keepdims, Site site) {
+  return function(x, axes, Options{.keepdims = keepdims}, site);
 }
 
 // The means of equally long shards have the mean of all as their mean.
@@ -91,7 +91,7 @@ ShardedTensor matmul(const ShardedTensor& a, const ShardedTensor& b, Site site) 
 
 #define TUTTI_REDUCTION(function)                                                                                       \
   ShardedTensor function(const ShardedTensor& x, const ReducedAxes& axes, const ReductionOptions& options, Site site) { \
-    return reduce(function##_row, x, axes, options.keep_dims, site);                                                    \
+    return reduce(function##_row, x, axes, options.keepdims, site);                                                     \
   }
 TUTTI_REDUCTION(sum)
 TUTTI_REDUCTION(prod)

@@ -2,7 +2,11 @@
 
 #include "tutti/base/error.h"
 #include "tutti/base/text.h"
+#include "tutti/ops/creation.h"
+#include "tutti/ops/elementwise.h"
+#include "tutti/ops/reduction.h"
 #include "tutti/ops/scalar_call.h"
+#include "tutti/place/scope.h"
 
 namespace tutti {
 
@@ -32,6 +36,36 @@ Tensor isnan(TensorArg x, Site site) { return test<scalar::IsNan, scalar::NotEqu
 Tensor isinf(TensorArg x, Site site) { return test<scalar::IsInf, scalar::NotEqual>(x, site); }
 Tensor isfinite(TensorArg x, Site site) { return test<scalar::IsFinite, scalar::Equal>(x, site); }
 Tensor signbit(TensorArg x, Site site) { return unary<scalar::SignBit>(x, site); }
+
+namespace {
+
+// As a tensor; a number where the tensor it meets is, which would have to be copied otherwise.
+Tensor as_tensor(const TensorArg& x, const TensorArg& other, DType dtype, Site site) {
+  if (!x.is_number()) return cast(x.tensor(), dtype, site);
+  if (other.is_number()) return full({}, x, dtype, site);
+  const DeviceScope on(other.tensor().device(site), site);
+  return full({}, x, dtype, site);
+}
+
+}  // namespace
+
+Tensor isclose(TensorArg a, TensorArg b, const CloseOptions& options, Site site) {
+  if (!(options.rtol >= 0) || !(options.atol >= 0)) {
+    throw InvalidArgument(
+        text("isclose: the tolerances must not be negative; rtol is ", options.rtol, " and atol ", options.atol), site);
+  }
+  const DType common = detail::common_dtype({&a, &b}, site);
+  const DType dtype = is_floating(common) ? promote(common, DType::f32) : DType::f64;  // one that holds the tolerances
+  const Tensor x = as_tensor(a, b, dtype, site);
+  const Tensor y = as_tensor(b, a, dtype, site);
+  const Tensor bound = add(multiply(abs(y, site), options.rtol, site), options.atol, site);
+  const Tensor near = logical_and(less_equal(abs(subtract(x, y, site), site), bound, site), isfinite(y, site), site);
+  Tensor close = logical_or(near, equal(x, y, site), site);
+  return options.equal_nan ? logical_or(std::move(close), logical_and(isnan(x, site), isnan(y, site), site), site) : close;
+}
+Tensor allclose(TensorArg a, TensorArg b, const CloseOptions& options, Site site) {
+  return all(isclose(std::move(a), std::move(b), options, site), site);
+}
 
 Tensor logical_and(TensorArg a, TensorArg b, Site site) { return binary<scalar::LogicalAnd>(a, b, site); }
 Tensor logical_or(TensorArg a, TensorArg b, Site site) { return binary<scalar::LogicalOr>(a, b, site); }

@@ -5,7 +5,7 @@
 
 namespace tutti {
 
-// Bool results. There is no operator ==: two tensors are equal element by element or not at all.
+// Bool results. There is no operator ==: it would be taken for a question about the whole, which all(equal(a, b)) asks.
 Tensor equal(TensorArg a, TensorArg b, Site site = {});
 Tensor not_equal(TensorArg a, TensorArg b, Site site = {});
 // Numbers only.
@@ -20,6 +20,17 @@ Tensor isinf(TensorArg x, Site site = {});
 Tensor isfinite(TensorArg x, Site site = {});
 // Floating dtypes only: whether the sign is minus, also of -0 and NaN.
 Tensor signbit(TensorArg x, Site site = {});
+
+struct CloseOptions {
+  double rtol = 1e-5;
+  double atol = 1e-8;
+  bool equal_nan = false;  // two NaNs are close
+};
+// NumPy's |a - b| <= atol + rtol |b|. Infinities are close to themselves alone. Half precision is compared as float32, what is
+// not floating as float64.
+Tensor isclose(TensorArg a, TensorArg b, const CloseOptions& options = {}, Site site = {});
+// Whether that holds everywhere: one bool on the device. No sync: item<bool>(allclose(a, b)) is what waits.
+Tensor allclose(TensorArg a, TensorArg b, const CloseOptions& options = {}, Site site = {});
 
 // Of bools only.
 Tensor logical_and(TensorArg a, TensorArg b, Site site = {});

@@ -7,6 +7,7 @@
 #include "tutti/exec/executor.h"
 #include "tutti/exec/transfer.h"
 #include "tutti/memory/host_memory.h"
+#include "tutti/ops/scalar_call.h"
 
 namespace tutti {
 
@@ -61,12 +62,20 @@ Tensor from_bytes(DType dtype, const Shape& shape, std::span<const std::byte> by
   return upload("_EagerConst", dtype, shape, bytes.data(), site);
 }
 
-Tensor full(const Shape& shape, TensorArg value, DType dtype, Site site) {
-  const OutputSpec spec{dtype, shape};
-  checked_bytes(dtype, shape, site);
+Tensor constant(const std::vector<bool>& values, const Shape& shape, Site site) {
+  std::vector<std::byte> bytes;
+  bytes.reserve(values.size());
+  for (const bool value : values) bytes.push_back(std::byte{value});
+  return from_bytes(DType::boolean, shape, bytes, site);
+}
+Tensor constant(const std::vector<bool>& values, Site site) { return constant(values, values.size(), site); }
+
+Tensor full(const Shape& shape, TensorArg value, std::optional<DType> dtype, Site site) {
+  const OutputSpec spec{dtype ? *dtype : detail::dtype_of_arg(value, site), shape};
+  checked_bytes(spec.dtype, shape, site);
   Tensor held;
   OpCall call(fill_row, site);
-  call.add(detail::input_of(value, dtype, held, site));
+  call.add(detail::input_of(value, spec.dtype, held, site));
   if (!value.is_number() && value.tensor().rank() != 0)
     throw ShapeError(text("full: the value must be one element, not of shape ", to_string(value.tensor().shape())), site);
   call.wanted = &spec;

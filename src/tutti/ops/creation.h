@@ -4,9 +4,11 @@
 #include <cstdint>
 #include <functional>
 #include <initializer_list>
+#include <iterator>
 #include <optional>
 #include <span>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "tutti/ops/tensor_arg.h"
@@ -16,18 +18,28 @@ namespace tutti {
 // Host values in row order. Throws ShapeError when the count does not fit the shape.
 Tensor from_bytes(DType dtype, const Shape& shape, std::span<const std::byte> bytes, Site site = {});
 
-template <Element T>
-Tensor constant(std::span<const T> values, const Shape& shape, Site site = {}) {
-  return from_bytes(dtype_of<T>, shape, std::as_bytes(values), site);
+// A vector, a span, an array, ...
+template <class T>
+concept HostValues = requires(const T& values) {
+  requires Element<std::remove_cvref_t<decltype(*std::data(values))>>;
+  std::size(values);
+};
+
+// Host values: a container with a shape or, as one axis, without; one value; nested braces.
+template <HostValues T>
+Tensor constant(const T& values, const Shape& shape, Site site = {}) {
+  const std::span all(std::data(values), std::size(values));
+  return from_bytes(dtype_of<std::remove_cvref_t<decltype(all[0])>>, shape, std::as_bytes(all), site);
 }
-template <Element T>
-  requires(!std::same_as<T, bool>)
-Tensor constant(const std::vector<T>& values, const Shape& shape, Site site = {}) {
-  return constant(std::span<const T>(values), shape, site);
+template <HostValues T>
+Tensor constant(const T& values, Site site = {}) {
+  return constant(values, std::size(values), site);
 }
+Tensor constant(const std::vector<bool>& values, const Shape& shape, Site site = {});
+Tensor constant(const std::vector<bool>& values, Site site = {});
 template <Element T>
 Tensor constant(T value, Site site = {}) {
-  return constant(std::span<const T>(&value, 1), Shape{}, site);
+  return constant(std::span(&value, 1), Shape{}, site);
 }
 
 namespace detail {
@@ -78,6 +90,10 @@ Tensor constant(std::initializer_list<T> list, Site site = {}) {
   return detail::nested_constant<T, 1>(list, site);
 }
 template <Element T>
+Tensor constant(std::initializer_list<T> list, const Shape& shape, Site site = {}) {
+  return constant(std::span(list.begin(), list.size()), shape, site);
+}
+template <Element T>
 Tensor constant(std::initializer_list<std::initializer_list<T>> list, Site site = {}) {
   return detail::nested_constant<T, 2>(list, site);
 }
@@ -88,7 +104,8 @@ Tensor constant(std::initializer_list<std::initializer_list<std::initializer_lis
 
 Tensor zeros(const Shape& shape, DType dtype = DType::f32, Site site = {});
 Tensor ones(const Shape& shape, DType dtype = DType::f32, Site site = {});
-Tensor full(const Shape& shape, TensorArg value, DType dtype, Site site = {});
+// Of the value's dtype unless another is named; whole numbers are int64, others float32.
+Tensor full(const Shape& shape, TensorArg value, std::optional<DType> dtype = {}, Site site = {});
 // Of unspecified values.
 Tensor empty(const Shape& shape, DType dtype = DType::f32, Site site = {});
 

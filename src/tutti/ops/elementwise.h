@@ -58,6 +58,12 @@ Tensor cast(const Tensor& x, DType dtype, Site site = {});
 namespace detail {
 // The line that an operator stands in.
 inline Site site_of(const TensorArg& a, const TensorArg& b) noexcept { return a.is_number() ? b.site() : a.site(); }
+// a = op(a, b). Where op throws, a stays as it was.
+inline Tensor& assign(Tensor& a, TensorArg& b, Tensor (*op)(TensorArg, TensorArg, Site)) {
+  const Site site = b.site();
+  const bool is_both = !b.is_number() && &b.tensor() == &a;
+  return a = op(is_both ? TensorArg(a, site) : TensorArg::replaced(a, site), std::move(b), site);
+}
 }  // namespace detail
 
 inline Tensor operator+(TensorArg a, TensorArg b) {
@@ -80,6 +86,12 @@ inline Tensor operator%(TensorArg a, TensorArg b) {
   const Site site = detail::site_of(a, b);
   return remainder(std::move(a), std::move(b), site);
 }
+// x becomes x + y, in its own memory where nobody else holds it. Other tensors, views of x too, keep their values.
+inline Tensor& operator+=(Tensor& a, TensorArg b) { return detail::assign(a, b, add); }
+inline Tensor& operator-=(Tensor& a, TensorArg b) { return detail::assign(a, b, subtract); }
+inline Tensor& operator*=(Tensor& a, TensorArg b) { return detail::assign(a, b, multiply); }
+inline Tensor& operator/=(Tensor& a, TensorArg b) { return detail::assign(a, b, divide); }
+inline Tensor& operator%=(Tensor& a, TensorArg b) { return detail::assign(a, b, remainder); }
 inline Tensor operator-(TensorArg x) {
   const Site site = x.site();
   return negative(std::move(x), site);

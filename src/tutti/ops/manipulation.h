@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <span>
 #include <vector>
@@ -20,19 +21,18 @@ inline std::vector<Tensor> broadcast_arrays(const std::vector<Tensor>& tensors, 
   return broadcast_arrays(std::span(tensors), site);
 }
 
-// A new axis of size 1 in front of this one; -1: behind the last.
-Tensor expand_dims(const Tensor& x, std::int64_t axis = 0, Site site = {});
-// Without these axes, which must have size 1.
+// With new axes of size 1, which are these of the result; -1: the last.
+Tensor expand_dims(const Tensor& x, const Dims& axes = 0, Site site = {});
+// Without these axes, which must have size 1; without all that have it.
 Tensor squeeze(const Tensor& x, const Dims& axes, Site site = {});
+Tensor squeeze(const Tensor& x, Site site = {});
 
-// Backwards along these axes; without axes: along all.
-Tensor flip(const Tensor& x, const std::optional<Dims>& axes = {}, Site site = {});
+// Backwards along these axes; along all.
+Tensor flip(const Tensor& x, const Dims& axes, Site site = {});
+Tensor flip(const Tensor& x, Site site = {});
 
 // The axes `from` at the places `to`, the others in order around them.
 Tensor moveaxis(const Tensor& x, const Dims& from, const Dims& to, Site site = {});
-inline Tensor moveaxis(const Tensor& x, std::int64_t from, std::int64_t to, Site site = {}) {
-  return moveaxis(x, Dims{from}, Dims{to}, site);
-}
 
 // The last two axes swapped.
 Tensor matrix_transpose(const Tensor& x, Site site = {});
@@ -44,6 +44,11 @@ std::vector<Tensor> unstack(const Tensor& x, std::int64_t axis = 0, Site site = 
 std::vector<Tensor> split(const Tensor& x, std::int64_t parts, std::int64_t axis = 0, Site site = {});
 // Cut before each of these indices, which count like those of a slice.
 std::vector<Tensor> split(const Tensor& x, const std::vector<std::int64_t>& indices, std::int64_t axis = 0, Site site = {});
+// Without it split(x, {1}) would be one part.
+inline std::vector<Tensor> split(const Tensor& x, std::initializer_list<std::int64_t> indices, std::int64_t axis = 0,
+                                 Site site = {}) {
+  return split(x, std::vector(indices), axis, site);
+}
 
 // --- Copies ---
 

@@ -89,19 +89,19 @@ std::int64_t real_count(double start, double stop, double step, Site site) {
 
 }  // namespace
 
-Tensor arange(NumberArg start, NumberArg stop, const ArangeOptions& options, Site site) {
-  const bool all_whole = is_whole(start) && is_whole(stop) && is_whole(options.step);
+Tensor arange(NumberArg start, NumberArg stop, NumberArg step, const ArangeOptions& options, Site site) {
+  const bool all_whole = is_whole(start) && is_whole(stop) && is_whole(step);
   const DType dtype = options.dtype.value_or(all_whole ? DType::i64 : DType::f32);
   if (dtype == DType::boolean) throw DTypeError("arange: there is no range of bools; name another dtype", site);
   RangeAttributes range;
   std::int64_t count = 0;
   if (is_floating(dtype) && !all_whole) {
     range.start = real_of(start, site);
-    range.step = real_of(options.step, site);
+    range.step = real_of(step, site);
     count = real_count(range.start, real_of(stop, site), range.step, site);
   } else {
     range.first = whole_of(start, dtype, site);
-    range.by = whole_of(options.step, dtype, site);
+    range.by = whole_of(step, dtype, site);
     range.start = static_cast<double>(range.first);
     range.step = static_cast<double>(range.by);
     // A stop between two whole numbers leaves out the same as the next one in the direction of the step.
@@ -113,7 +113,10 @@ Tensor arange(NumberArg start, NumberArg stop, const ArangeOptions& options, Sit
   return make_range(range, count, dtype, site);
 }
 
-Tensor arange(NumberArg stop, const ArangeOptions& options, Site site) { return arange(0, stop, options, site); }
+Tensor arange(NumberArg start, NumberArg stop, const ArangeOptions& options, Site site) {
+  return arange(start, stop, 1, options, site);
+}
+Tensor arange(NumberArg stop, const ArangeOptions& options, Site site) { return arange(0, stop, 1, options, site); }
 
 Tensor linspace(double start, double stop, std::int64_t count, const LinspaceOptions& options, Site site) {
   if (!is_floating(options.dtype))
@@ -128,8 +131,10 @@ Tensor linspace(double start, double stop, std::int64_t count, const LinspaceOpt
   return make_range(range, count, options.dtype, site);
 }
 
-Tensor eye(std::int64_t rows, const EyeOptions& options, Site site) {
-  const Shape shape{rows, options.columns.value_or(rows)};
+Tensor eye(std::int64_t rows, const EyeOptions& options, Site site) { return eye(rows, rows, options, site); }
+
+Tensor eye(std::int64_t rows, std::int64_t columns, const EyeOptions& options, Site site) {
+  const Shape shape{rows, columns};
   checked_bytes(options.dtype, shape, site);
   return band(broadcast_to(ones({}, options.dtype, site), shape, site), options.offset, options.offset, site);
 }

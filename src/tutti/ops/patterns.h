@@ -22,10 +22,11 @@ class NumberArg {
 };
 
 struct ArangeOptions {
-  NumberArg step = 1;
   std::optional<DType> dtype = {};  // int64 for whole numbers, else float32
 };
 // start, start + step, ... as long as stop is not reached.
+Tensor arange(NumberArg start, NumberArg stop, NumberArg step, const ArangeOptions& options = {}, Site site = {});
+// By 1.
 Tensor arange(NumberArg start, NumberArg stop, const ArangeOptions& options = {}, Site site = {});
 // From 0.
 Tensor arange(NumberArg stop, const ArangeOptions& options = {}, Site site = {});
@@ -38,10 +39,11 @@ struct LinspaceOptions {
 Tensor linspace(double start, double stop, std::int64_t count, const LinspaceOptions& options = {}, Site site = {});
 
 struct EyeOptions {
-  std::optional<std::int64_t> columns = {};  // as many as rows
-  std::int64_t offset = 0;                   // of the ones, above the main diagonal
+  std::int64_t offset = 0;  // of the ones, above the main diagonal
   DType dtype = DType::f32;
 };
+Tensor eye(std::int64_t rows, std::int64_t columns, const EyeOptions& options = {}, Site site = {});
+// As many columns as rows.
 Tensor eye(std::int64_t rows, const EyeOptions& options = {}, Site site = {});
 
 // The last two axes as matrices: what lies on and below the diagonal (tril) or on and above it (triu), zeros elsewhere.

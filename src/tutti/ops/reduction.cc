@@ -84,12 +84,12 @@ const OpRow& argmax_row = register_op({.name = "ArgMax", .infer = infer_argument
 const OpRow& argmin_row = register_op({.name = "ArgMin", .infer = infer_argument});
 
 // The shape of the result: a reduced axis has size 1 or is gone.
-Shape shape_without(const Shape& from, std::uint32_t mask, bool keep_dims) {
+Shape shape_without(const Shape& from, std::uint32_t mask, bool keepdims) {
   Shape out;
   for (std::size_t i = 0; i < from.size(); ++i) {
     const bool is_reduced = (mask >> i & 1U) != 0;
     if (!is_reduced) out.push_back(from[i]);
-    if (is_reduced && keep_dims) out.push_back(1);
+    if (is_reduced && keepdims) out.push_back(1);
   }
   return out;
 }
@@ -98,28 +98,28 @@ Shape shape_without(const Shape& from, std::uint32_t mask, bool keep_dims) {
 enum class Repeats : std::uint8_t { ignored, counted };
 
 // Runs the call over x, with one element along the axes in `once` and, where the result has those, repeats it there.
-Tensor run_over(OpCall& call, const Tensor& x, std::uint32_t mask, std::uint32_t once, bool keep_dims, Site site) {
+Tensor run_over(OpCall& call, const Tensor& x, std::uint32_t mask, std::uint32_t once, bool keepdims, Site site) {
   const std::uint32_t dropped = x.size() == 0 ? 0 : detail::repeated_axes(x) & once;
   if (dropped == 0) [[likely]] {
     call.add(x);
     execute(call);
     Tensor& out = call.outputs[0];
-    return keep_dims ? *try_reshape(out, shape_without(x.shape(), mask, true)) : std::move(out);
+    return keepdims ? *try_reshape(out, shape_without(x.shape(), mask, true)) : std::move(out);
   }
   const Tensor few = detail::once_along(x, dropped, site);
   call.add(few);
   execute(call);
-  const Tensor out = *try_reshape(call.outputs[0], shape_without(few.shape(), mask, keep_dims));
-  const Shape wanted = shape_without(x.shape(), mask, keep_dims);
+  const Tensor out = *try_reshape(call.outputs[0], shape_without(few.shape(), mask, keepdims));
+  const Shape wanted = shape_without(x.shape(), mask, keepdims);
   return out.shape() == wanted ? out : broadcast_to(out, wanted, site);
 }
 
-Tensor reduce(const OpRow& row, const Tensor& x, const ReducedAxes& axes, bool keep_dims, Site site, double parameter = 0,
+Tensor reduce(const OpRow& row, const Tensor& x, const ReducedAxes& axes, bool keepdims, Site site, double parameter = 0,
               Repeats repeats = Repeats::counted) {
   const std::uint32_t mask = axes.mask(x.rank(site), site);
   OpCall call(row, site);
   call.attributes = Attributes(ReductionAttributes{mask, parameter});
-  return run_over(call, x, mask, repeats == Repeats::ignored ? ~0U : ~mask, keep_dims, site);
+  return run_over(call, x, mask, repeats == Repeats::ignored ? ~0U : ~mask, keepdims, site);
 }
 
 // The axes that are reduced along repeated elements, where that pays.
@@ -130,13 +130,13 @@ std::uint32_t worth_counting(const Tensor& x, const ReducedAxes& axes, Site site
 
 // A sum of n equal elements is n times one of them: rounded once, where a sum of floats is rounded at every step. Halves are
 // multiplied before they are rounded.
-Tensor sum_over(const OpRow& row, const Tensor& x, const ReducedAxes& axes, bool keep_dims, Site site) {
+Tensor sum_over(const OpRow& row, const Tensor& x, const ReducedAxes& axes, bool keepdims, Site site) {
   const std::uint32_t repeated = worth_counting(x, axes, site);
-  if (repeated == 0) return reduce(row, x, axes, keep_dims, site);
+  if (repeated == 0) return reduce(row, x, axes, keepdims, site);
   const bool is_half = &row == &sum_row && half_dtypes.contains(x.dtype());
   const Tensor few = detail::once_along(x, repeated, site);
   const std::int64_t times = detail::times_along(x, repeated);
-  Tensor out = reduce(row, is_half ? cast(few, DType::f32, site) : few, axes, keep_dims, site);
+  Tensor out = reduce(row, is_half ? cast(few, DType::f32, site) : few, axes, keepdims, site);
   if (!is_floating(out.dtype())) return multiply(std::move(out), times, site);
   out = multiply(std::move(out), static_cast<double>(times), site);
   return is_half ? cast(out, x.dtype(), site) : out;
@@ -145,8 +145,8 @@ Tensor sum_over(const OpRow& row, const Tensor& x, const ReducedAxes& axes, bool
 // With elements of the dtype asked for. Integers are cut off at the end: they wrap either way.
 Tensor reduce_as(const OpRow& row, const Tensor& x, const ReducedAxes& axes, const SumOptions& options, Site site) {
   const auto run = [&](const Tensor& elements) {
-    return &row == &sum_row ? sum_over(row, elements, axes, options.keep_dims, site)
-                            : reduce(row, elements, axes, options.keep_dims, site);
+    return &row == &sum_row ? sum_over(row, elements, axes, options.keepdims, site)
+                            : reduce(row, elements, axes, options.keepdims, site);
   };
   if (!options.dtype) return run(x);
   const DType dtype = *options.dtype;
@@ -156,31 +156,31 @@ Tensor reduce_as(const OpRow& row, const Tensor& x, const ReducedAxes& axes, con
 }
 
 // One element or several that are the same: not counted.
-Tensor choose(const OpRow& row, const Tensor& x, const ReducedAxes& axes, bool keep_dims, Site site, double parameter = 0) {
-  return reduce(row, x, axes, keep_dims, site, parameter, Repeats::ignored);
+Tensor choose(const OpRow& row, const Tensor& x, const ReducedAxes& axes, bool keepdims, Site site, double parameter = 0) {
+  return reduce(row, x, axes, keepdims, site, parameter, Repeats::ignored);
 }
 
 // Of a population its parts of equal size are as good as the whole; of a sample the number of elements counts.
 Tensor spread(const OpRow& row, const Tensor& x, const ReducedAxes& axes, const VarianceOptions& options, Site site) {
   const Repeats repeats = options.correction == 0 ? Repeats::ignored : Repeats::counted;
-  return reduce(row, x, axes, options.keep_dims, site, options.correction, repeats);
+  return reduce(row, x, axes, options.keepdims, site, options.correction, repeats);
 }
 
-Tensor norm_over(const Tensor& x, const ReducedAxes& axes, double order, bool keep_dims, Site site) {
-  if (std::isinf(order)) return choose(norm_row, x, axes, keep_dims, site, order);
+Tensor norm_over(const Tensor& x, const ReducedAxes& axes, double order, bool keepdims, Site site) {
+  if (std::isinf(order)) return choose(norm_row, x, axes, keepdims, site, order);
   // Small orders have factors beyond all bounds.
   const bool is_plain = order >= 1 && wide_floats.contains(x.dtype(site));
   const std::uint32_t repeated = is_plain ? worth_counting(x, axes, site) : 0;
-  if (repeated == 0) return reduce(norm_row, x, axes, keep_dims, site, order);
+  if (repeated == 0) return reduce(norm_row, x, axes, keepdims, site, order);
   const double factor = std::pow(static_cast<double>(detail::times_along(x, repeated)), 1 / order);
-  return multiply(reduce(norm_row, detail::once_along(x, repeated, site), axes, keep_dims, site, order), factor, site);
+  return multiply(reduce(norm_row, detail::once_along(x, repeated, site), axes, keepdims, site, order), factor, site);
 }
 
 // The first of several equal ones counts.
-Tensor find(const OpRow& row, const Tensor& x, std::size_t axis, bool keep_dims, Site site) {
+Tensor find(const OpRow& row, const Tensor& x, std::size_t axis, bool keepdims, Site site) {
   OpCall call(row, site);
   call.attributes = Attributes(ArgumentAttributes{static_cast<std::int32_t>(axis)});
-  return run_over(call, x, 1U << axis, ~0U, keep_dims, site);
+  return run_over(call, x, 1U << axis, ~0U, keepdims, site);
 }
 
 // The place in row order. What would have to be copied for that is read as it lies, where the kernel does so at full speed.
@@ -218,16 +218,16 @@ Tensor prod(const Tensor& x, const ReducedAxes& axes, const SumOptions& options,
 
 Tensor max(const Tensor& x, Site site) { return choose(max_row, x, all_axes, false, site); }
 Tensor max(const Tensor& x, const ReducedAxes& axes, const ReductionOptions& options, Site site) {
-  return choose(max_row, x, axes, options.keep_dims, site);
+  return choose(max_row, x, axes, options.keepdims, site);
 }
 Tensor min(const Tensor& x, Site site) { return choose(min_row, x, all_axes, false, site); }
 Tensor min(const Tensor& x, const ReducedAxes& axes, const ReductionOptions& options, Site site) {
-  return choose(min_row, x, axes, options.keep_dims, site);
+  return choose(min_row, x, axes, options.keepdims, site);
 }
 
 Tensor mean(const Tensor& x, Site site) { return choose(mean_row, x, all_axes, false, site); }
 Tensor mean(const Tensor& x, const ReducedAxes& axes, const ReductionOptions& options, Site site) {
-  return choose(mean_row, x, axes, options.keep_dims, site);
+  return choose(mean_row, x, axes, options.keepdims, site);
 }
 
 Tensor var(const Tensor& x, Site site) { return spread(var_row, x, all_axes, {}, site); }
@@ -241,36 +241,36 @@ Tensor std(const Tensor& x, const ReducedAxes& axes, const VarianceOptions& opti
 
 Tensor all(const Tensor& x, Site site) { return choose(all_row, x, all_axes, false, site); }
 Tensor all(const Tensor& x, const ReducedAxes& axes, const ReductionOptions& options, Site site) {
-  return choose(all_row, x, axes, options.keep_dims, site);
+  return choose(all_row, x, axes, options.keepdims, site);
 }
 Tensor any(const Tensor& x, Site site) { return choose(any_row, x, all_axes, false, site); }
 Tensor any(const Tensor& x, const ReducedAxes& axes, const ReductionOptions& options, Site site) {
-  return choose(any_row, x, axes, options.keep_dims, site);
+  return choose(any_row, x, axes, options.keepdims, site);
 }
 
 Tensor count_nonzero(const Tensor& x, const ReducedAxes& axes, const ReductionOptions& options, Site site) {
-  return sum_over(count_on_axes_row, x, axes, options.keep_dims, site);
+  return sum_over(count_on_axes_row, x, axes, options.keepdims, site);
 }
 
 Tensor argmax(const Tensor& x, Site site) { return find_in_all(argmax_row, x, site); }
 Tensor argmax(const Tensor& x, std::int64_t axis, const ReductionOptions& options, Site site) {
-  return find(argmax_row, x, checked_axis(axis, x.rank(site), site), options.keep_dims, site);
+  return find(argmax_row, x, checked_axis(axis, x.rank(site), site), options.keepdims, site);
 }
 Tensor argmin(const Tensor& x, Site site) { return find_in_all(argmin_row, x, site); }
 Tensor argmin(const Tensor& x, std::int64_t axis, const ReductionOptions& options, Site site) {
-  return find(argmin_row, x, checked_axis(axis, x.rank(site), site), options.keep_dims, site);
+  return find(argmin_row, x, checked_axis(axis, x.rank(site), site), options.keepdims, site);
 }
 
 Tensor logsumexp(const Tensor& x, Site site) { return reduce(log_sum_exp_row, x, all_axes, false, site); }
 Tensor logsumexp(const Tensor& x, const ReducedAxes& axes, const ReductionOptions& options, Site site) {
-  return reduce(log_sum_exp_row, x, axes, options.keep_dims, site);
+  return reduce(log_sum_exp_row, x, axes, options.keepdims, site);
 }
 
 Tensor vector_norm(const Tensor& x, Site site) { return vector_norm(x, all_axes, {}, site); }
 Tensor vector_norm(const Tensor& x, const ReducedAxes& axes, const VectorNormOptions& options, Site site) {
   if (std::isnan(options.ord)) throw InvalidArgument("vector_norm: the order is NaN; give a number or an infinity", site);
-  if (options.ord != 0 || !is_floating(x.dtype(site))) return norm_over(x, axes, options.ord, options.keep_dims, site);
-  return cast(count_nonzero(x, axes, {.keep_dims = options.keep_dims}, site), x.dtype(site), site);
+  if (options.ord != 0 || !is_floating(x.dtype(site))) return norm_over(x, axes, options.ord, options.keepdims, site);
+  return cast(count_nonzero(x, axes, {.keepdims = options.keepdims}, site), x.dtype(site), site);
 }
 
 }  // namespace tutti

@@ -1,6 +1,7 @@
 // Reductions over axes. Results are the same on any number of cores.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <initializer_list>
 #include <optional>
@@ -12,10 +13,13 @@ namespace tutti {
 struct AllAxes {};
 inline constexpr AllAxes all_axes{};
 
-// What a reduction goes over: all axes, or those listed, where negative ones count from the end.
+// What a reduction goes over: all axes, one, or those listed, where negative ones count from the end.
 class ReducedAxes {
  public:
   ReducedAxes(AllAxes /*all*/) noexcept : is_all_(true) {}
+  template <std::integral T>
+    requires(!std::same_as<T, bool>)
+  ReducedAxes(T axis) noexcept : axes_(axis) {}
   ReducedAxes(std::initializer_list<std::int64_t> axes, Site site = {}) : axes_(axes, site) {}
   ReducedAxes(const Dims& axes) : axes_(axes) {}
 
@@ -28,11 +32,11 @@ class ReducedAxes {
 };
 
 struct ReductionOptions {
-  bool keep_dims = false;  // a reduced axis stays, with size 1
+  bool keepdims = false;  // a reduced axis stays, with size 1
 };
 
 struct SumOptions {
-  bool keep_dims = false;
+  bool keepdims = false;
   std::optional<DType> dtype = {};  // of the result; elements are brought to it first
 };
 
@@ -55,7 +59,7 @@ Tensor mean(const Tensor& x, const ReducedAxes& axes, const ReductionOptions& op
 
 struct VarianceOptions {
   double correction = 0;  // what is taken off the number of elements in the divisor: 1 for a sample
-  bool keep_dims = false;
+  bool keepdims = false;
 };
 
 // The mean of the squared distances from the mean, and its root. Floating dtypes only.
@@ -86,7 +90,7 @@ Tensor logsumexp(const Tensor& x, const ReducedAxes& axes, const ReductionOption
 
 struct VectorNormOptions {
   double ord = 2;  // infinity and -infinity: the largest and the smallest magnitude; 0: how many are not zero
-  bool keep_dims = false;
+  bool keepdims = false;
 };
 
 // sum(|x|^ord)^(1 / ord): of all elements as one vector, or along the axes. Floating dtypes only.

@@ -60,20 +60,23 @@ Tensor scan(const OpRow& row, const Tensor& x, std::int64_t given_axis, bool inc
 
 }  // namespace
 
-Tensor cumulative_sum(const Tensor& x, const CumulativeSumOptions& options, Site site) {
-  if (!options.axis && x.rank(site) != 1) {
-    throw ShapeError(text("cumulative_sum: say along which axis; the shape is ", to_string(x.shape()),
-                          ", and the axis may be left out only where there is exactly one"),
-                     site);
-  }
+Tensor cumulative_sum(const Tensor& x, std::int64_t axis, const CumulativeSumOptions& options, Site site) {
   if (options.dtype == DType::boolean)
     throw InvalidArgument("cumulative_sum: the dtype of the result must hold numbers, not bool", site);
   // Integers are summed as int64 whatever they are to become: a narrower dtype has its lowest bits.
   const bool is_cast_first =
-      options.dtype && (is_floating(*options.dtype) || is_floating(x.dtype())) && *options.dtype != x.dtype();
-  const Tensor sums = scan(cumsum_row, is_cast_first ? cast(x, *options.dtype, site) : x, options.axis.value_or(0),
-                           options.include_initial, site);
+      options.dtype && (is_floating(*options.dtype) || is_floating(x.dtype(site))) && *options.dtype != x.dtype();
+  const Tensor sums = scan(cumsum_row, is_cast_first ? cast(x, *options.dtype, site) : x, axis, options.include_initial, site);
   return options.dtype ? cast(sums, *options.dtype, site) : sums;
+}
+
+Tensor cumulative_sum(const Tensor& x, const CumulativeSumOptions& options, Site site) {
+  if (x.rank(site) != 1) {
+    throw ShapeError(text("cumulative_sum: say along which axis; the shape is ", to_string(x.shape()),
+                          ", and the axis may be left out only where there is exactly one"),
+                     site);
+  }
+  return cumulative_sum(x, 0, options, site);
 }
 
 Tensor cumsum(const Tensor& x, std::int64_t axis, Site site) { return scan(cumsum_row, x, axis, false, site); }

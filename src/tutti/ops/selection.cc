@@ -216,8 +216,8 @@ Tensor masked_scatter(const Tensor& x, const Tensor& mask, const Tensor& values,
   return where(pair.mask, reshape(chosen, x.shape(), site), x, site);
 }
 
-Tensor repeat_interleave(const Tensor& x, const TensorArg& repeats, const RepeatOptions& options, Site site) {
-  const RepeatPlan plan = plan_repeats(x, repeats, options.axis, site);
+Tensor repeat_interleave(const Tensor& x, const TensorArg& repeats, std::optional<std::int64_t> axis, Site site) {
+  const RepeatPlan plan = plan_repeats(x, repeats, axis, site);
   if (repeats.is_number()) return repeat_each(plan.from, plan.axis, repeats.number().integer, site);
   const std::int64_t total = detail::read_count(sum(cast(plan.counts, DType::i64, site), site), site);
   if (total < 0) refuse_repeats(text("the repeats add up to ", total), site);

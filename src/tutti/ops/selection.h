@@ -43,11 +43,9 @@ MaskedSelectResult masked_select(const Tensor& x, const Tensor& mask, const Mask
 // that of x. The mask broadcasts to x. Values that are left over are not used; too few spoil the result. No sync.
 Tensor masked_scatter(const Tensor& x, const Tensor& mask, const Tensor& values, Site site = {});
 
-struct RepeatOptions {
-  std::optional<std::int64_t> axis = {};  // none: x is flattened first
-};
-// Every element along the axis as often as the repeats say: a number for all, or a tensor of integers, one for each.
-Tensor repeat_interleave(const Tensor& x, const TensorArg& repeats, const RepeatOptions& options = {}, Site site = {});
+// Every element along the axis as often as the repeats say: a number for all, or a tensor of integers, one for each. Without an
+// axis x is flattened first.
+Tensor repeat_interleave(const Tensor& x, const TensorArg& repeats, std::optional<std::int64_t> axis = {}, Site site = {});
 
 // A size that has to be given.
 struct StatedSize {

@@ -50,7 +50,7 @@ UniqueAll find_unique(const char* function, const Tensor& x, UniqueAttributes wa
   if (wanted.wants_indices || wanted.wants_inverse) {
     sorted = detail::sort_with_indices(flat, site);
   } else {
-    sorted.values = sort(flat, {}, site);
+    sorted.values = sort(flat, -1, {}, site);
   }
   UniqueAll out;
   OpCall counting(unique_count_row, site);

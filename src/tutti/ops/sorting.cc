@@ -54,8 +54,8 @@ OpCall sort_call(const OpRow& row, const Tensor& lines, const SortAttributes& at
   return call;
 }
 
-Tensor sorted_along(const Tensor& x, const SortOptions& options, bool wants_values, Site site) {
-  const std::size_t axis = checked_axis(options.axis, x.rank(site), site);
+Tensor sorted_along(const Tensor& x, std::int64_t asked, const SortOptions& options, bool wants_values, Site site) {
+  const std::size_t axis = checked_axis(asked, x.rank(site), site);
   const SortAttributes attributes{
       .keep = x.shape()[axis], .is_descending = options.descending, .wants_values = wants_values, .wants_indices = !wants_values};
   return detail::once_per_line(x, axis, site, [&](const Tensor& once) {
@@ -81,12 +81,20 @@ Tensor order_of_random_keys(const Tensor& keys, Site site) {
 
 }  // namespace detail
 
-Tensor sort(const Tensor& x, const SortOptions& options, Site site) { return sorted_along(x, options, true, site); }
+Tensor sort(const Tensor& x, std::int64_t axis, const SortOptions& options, Site site) {
+  return sorted_along(x, axis, options, true, site);
+}
+Tensor sort(const Tensor& x, const SortOptions& options, Site site) { return sort(x, -1, options, site); }
 
-Tensor argsort(const Tensor& x, const SortOptions& options, Site site) { return sorted_along(x, options, false, site); }
+Tensor argsort(const Tensor& x, std::int64_t axis, const SortOptions& options, Site site) {
+  return sorted_along(x, axis, options, false, site);
+}
+Tensor argsort(const Tensor& x, const SortOptions& options, Site site) { return argsort(x, -1, options, site); }
 
-TopK topk(const Tensor& x, std::int64_t k, const TopKOptions& options, Site site) {
-  const std::size_t axis = checked_axis(options.axis, x.rank(site), site);
+TopK topk(const Tensor& x, std::int64_t k, const TopKOptions& options, Site site) { return topk(x, k, -1, options, site); }
+
+TopK topk(const Tensor& x, std::int64_t k, std::int64_t asked, const TopKOptions& options, Site site) {
+  const std::size_t axis = checked_axis(asked, x.rank(site), site);
   if (k < 0 || k > x.shape()[axis]) {
     throw InvalidArgument(text("topk: k (", k, ") must lie between 0 and the ", x.shape()[axis], " elements along axis ", axis),
                           site);

@@ -6,14 +6,15 @@
 namespace tutti {
 
 struct SortOptions {
-  std::int64_t axis = -1;
   bool descending = false;  // NaN comes first then
   bool stable = true;       // sorting always is
 };
 
-// Among zeros, -0 comes before +0 (behind it, descending).
+// Along an axis, or the last. Among zeros, -0 comes before +0 (behind it, descending).
+Tensor sort(const Tensor& x, std::int64_t axis, const SortOptions& options = {}, Site site = {});
 Tensor sort(const Tensor& x, const SortOptions& options = {}, Site site = {});
 // The int64 indices that would sort x.
+Tensor argsort(const Tensor& x, std::int64_t axis, const SortOptions& options = {}, Site site = {});
 Tensor argsort(const Tensor& x, const SortOptions& options = {}, Site site = {});
 
 struct TopK {
@@ -21,11 +22,11 @@ struct TopK {
   Tensor indices;  // int64
 };
 struct TopKOptions {
-  std::int64_t axis = -1;
   bool largest = true;
   bool sorted = true;  // false: they may come in any order
 };
-// The k largest elements along the axis, largest first, of equal ones those with lower indices.
+// The k largest elements along an axis, or the last, largest first, of equal ones those with lower indices.
+TopK topk(const Tensor& x, std::int64_t k, std::int64_t axis, const TopKOptions& options = {}, Site site = {});
 TopK topk(const Tensor& x, std::int64_t k, const TopKOptions& options = {}, Site site = {});
 
 struct SearchSortedOptions {

@@ -29,7 +29,7 @@ class TensorArg {
  public:
   TensorArg(const Tensor& tensor, Site site = {}) : tensor_(&tensor), site_(site) {}
   // The memory may be reused for the result when nobody else holds it.
-  TensorArg(Tensor&& tensor, Site site = {}) : given_(std::move(tensor)), site_(site) {}
+  TensorArg(Tensor&& tensor, Site site = {}) : given_(std::move(tensor)), is_given_away_(true), site_(site) {}
   template <Number T>
   TensorArg(T value, Site site = {}) noexcept : is_number_(true), site_(site) {
     if constexpr (std::same_as<T, bool>) {
@@ -44,10 +44,17 @@ class TensorArg {
     }
   }
 
+  // Given away where it stands: the result is about to be assigned to it.
+  static TensorArg replaced(const Tensor& tensor, Site site) {
+    TensorArg out(tensor, site);
+    out.is_given_away_ = true;
+    return out;
+  }
+
   [[nodiscard]] bool is_number() const noexcept { return is_number_; }
   [[nodiscard]] const WeakScalar& number() const noexcept { return scalar_; }
   [[nodiscard]] const Tensor& tensor() const noexcept { return tensor_ != nullptr ? *tensor_ : given_; }
-  [[nodiscard]] bool is_given_away() const noexcept { return tensor_ == nullptr; }
+  [[nodiscard]] bool is_given_away() const noexcept { return is_given_away_; }
   [[nodiscard]] Site site() const noexcept { return site_; }
   // Once the op is under way. An argument lives to the end of the caller's whole expression; what was given away must
   // not, or the next op of that expression would find its memory shared.
@@ -58,6 +65,7 @@ class TensorArg {
   Tensor given_;
   WeakScalar scalar_;
   bool is_number_ = false;
+  bool is_given_away_ = false;
   Site site_;
 };
 

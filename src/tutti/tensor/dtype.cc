@@ -1,8 +1,11 @@
 #include "tutti/tensor/dtype.h"
 
 #include <algorithm>
+#include <ostream>
 
 namespace tutti {
+
+std::ostream& operator<<(std::ostream& out, DType dtype) { return out << to_string(dtype); }
 
 DType promote(DType a, DType b) noexcept {
   if (a == b) return a;

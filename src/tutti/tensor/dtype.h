@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <iosfwd>
 #include <string_view>
 
 namespace tutti {
@@ -88,6 +89,8 @@ inline constexpr std::array<DTypeRow, dtype_count> dtype_rows{{
 
 constexpr std::size_t size_of(DType dtype) noexcept { return detail::dtype_rows[static_cast<std::size_t>(dtype)].size; }
 constexpr std::string_view to_string(DType dtype) noexcept { return detail::dtype_rows[static_cast<std::size_t>(dtype)].name; }
+// Its name.
+std::ostream& operator<<(std::ostream& out, DType dtype);
 constexpr DTypeKind kind_of(DType dtype) noexcept { return detail::dtype_rows[static_cast<std::size_t>(dtype)].kind; }
 constexpr bool is_floating(DType dtype) noexcept { return kind_of(dtype) == DTypeKind::floating; }
 

@@ -1,5 +1,7 @@
 #include "tutti/tensor/dtype_set.h"
 
+#include <ostream>
+
 #include "tutti/base/error.h"
 #include "tutti/tensor/dtype_visit.h"
 
@@ -21,14 +23,13 @@ std::string to_string(DTypes dtypes) {
   return list;
 }
 
+std::ostream& operator<<(std::ostream& out, DTypes dtypes) { return out << to_string(dtypes); }
+
 namespace detail {
 void refuse_visit(DType dtype, DTypes handled) {
-  throw InvalidArgument("This code is for " + to_string(handled) + " and was given " + std::string(to_string(dtype)),
-                        Site());
+  throw InvalidArgument("This code is for " + to_string(handled) + " and was given " + std::string(to_string(dtype)), Site());
 }
-void refuse_visit(std::size_t bytes) {
-  throw InvalidArgument("No element has " + std::to_string(bytes) + " bytes", Site());
-}
+void refuse_visit(std::size_t bytes) { throw InvalidArgument("No element has " + std::to_string(bytes) + " bytes", Site()); }
 }  // namespace detail
 
 }  // namespace tutti

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstdint>
 #include <initializer_list>
+#include <iosfwd>
 #include <string>
 
 #include "tutti/tensor/dtype.h"
@@ -43,5 +44,6 @@ inline constexpr DTypes any_dtype = numeric_dtypes | boolean_dtype;
 
 // "floating dtypes", "bool and integer dtypes", or one by one.
 std::string to_string(DTypes dtypes);
+std::ostream& operator<<(std::ostream& out, DTypes dtypes);
 
 }  // namespace tutti

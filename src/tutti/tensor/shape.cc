@@ -1,6 +1,7 @@
 #include "tutti/tensor/shape.h"
 
 #include <algorithm>
+#include <ostream>
 
 #include "tutti/base/error.h"
 #include "tutti/base/text.h"
@@ -24,6 +25,8 @@ std::string to_string(const Dims& dims) {
   }
   return out + (dims.size() == 1 ? ",)" : ")");
 }
+
+std::ostream& operator<<(std::ostream& out, const Dims& dims) { return out << to_string(dims); }
 
 std::optional<std::int64_t> element_count(const Shape& shape) noexcept {
   std::int64_t count = 1;

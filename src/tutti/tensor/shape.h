@@ -2,9 +2,11 @@
 #pragma once
 
 #include <array>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <iosfwd>
 #include <optional>
 #include <span>
 #include <string>
@@ -15,17 +17,30 @@ namespace tutti {
 
 inline constexpr std::size_t most_axes = 8;
 
-// A list of up to eight numbers: sizes, strides, axes. More than eight throw ShapeError where they are written.
+// A list of up to eight numbers: sizes, strides, axes. More than eight throw ShapeError where they are written. As in NumPy one
+// number is a list of one: zeros(3), sum(x, -1).
 class Dims {
  public:
   Dims() noexcept = default;
+  template <std::integral T>
+    requires(!std::same_as<T, bool>)
+  Dims(T value) noexcept : size_(1) {
+    values_[0] = static_cast<std::int64_t>(value);
+  }
   Dims(std::initializer_list<std::int64_t> values, Site site = {}) : Dims(std::span(values.begin(), values.size()), site) {}
   explicit Dims(std::span<const std::int64_t> values, Site site = {});
 
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
   [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
-  std::int64_t& operator[](std::size_t i) noexcept { return values_[i]; }
-  std::int64_t operator[](std::size_t i) const noexcept { return values_[i]; }
+  // Negative ones count from the end.
+  template <std::integral T>
+  std::int64_t& operator[](T i) noexcept {
+    return values_[place(i)];
+  }
+  template <std::integral T>
+  std::int64_t operator[](T i) const noexcept {
+    return values_[place(i)];
+  }
   void push_back(std::int64_t value, Site site = {});
   [[nodiscard]] const std::int64_t* begin() const noexcept { return values_.data(); }
   [[nodiscard]] const std::int64_t* end() const noexcept { return values_.data() + size_; }
@@ -37,8 +52,18 @@ class Dims {
     }
     return true;
   }
+  // As to_string.
+  friend std::ostream& operator<<(std::ostream& out, const Dims& dims);
 
  private:
+  template <std::integral T>
+  [[nodiscard]] std::size_t place(T i) const noexcept {
+    if constexpr (std::signed_integral<T>) {
+      if (i < 0) return static_cast<std::size_t>(size_ + i);
+    }
+    return static_cast<std::size_t>(i);
+  }
+
   std::array<std::int64_t, most_axes> values_;
   std::uint8_t size_ = 0;
 };
@@ -47,6 +72,7 @@ using Shape = Dims;
 
 // "(2, 3)", "(5,)", "()": as Python prints a tuple.
 std::string to_string(const Dims& dims);
+std::string to_string(std::integral auto) = delete;  // a number is no shape
 
 // Number of elements; nothing when a size is negative or the product does not fit in 63 bits. An axis of size 0 saves no
 // other: like NumPy, so that strides and products of any axes fit too.

@@ -69,6 +69,13 @@ class Tensor {
   // Blocks until the value is there; throws its failure if it has one.
   void sync(const SyncOptions& options = {}, Site site = {}) const;
 
+  // Parts of a tensor are not told by brackets, which take one index only and no Site.
+  template <class T>
+  Tensor operator[](const T& /*index*/) const {
+    static_assert(sizeof(T) == 0, "write index(x, {0}) for x[0], index(x, {Range{1, 3}, 0}) for x[1:3, 0]");
+    return {};
+  }
+
   [[nodiscard]] const TensorImpl& impl(Site site = {}) const { return checked(site); }
   [[nodiscard]] const Ref<TensorImpl>& ref() const noexcept { return impl_; }
 

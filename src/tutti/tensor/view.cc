@@ -1,7 +1,6 @@
 #include "tutti/tensor/view.h"
 
 #include <algorithm>
-#include <array>
 
 #include "tutti/base/error.h"
 #include "tutti/base/text.h"
@@ -21,15 +20,6 @@ std::int64_t clamp_index(std::int64_t index, std::int64_t size, std::int64_t low
 }
 
 }  // namespace
-
-std::size_t checked_axis(std::int64_t axis, std::size_t rank, Site site) {
-  const auto axes = static_cast<std::int64_t>(rank);
-  if (axis < -axes || axis >= axes) {
-    throw ShapeError(text("axis ", axis, " does not exist in a tensor with ", rank, " axes; use ", -axes, " to ", axes - 1),
-                     site);
-  }
-  return static_cast<std::size_t>(axis < 0 ? axis + axes : axis);
-}
 
 Stretch resolve_range(const Range& range, std::int64_t size, Site site) {
   if (range.step == 0) throw InvalidArgument("a slice needs a step other than 0", site);
@@ -55,29 +45,20 @@ Tensor slice(const Tensor& x, std::int64_t axis, const Range& range, Site site) 
   return view_of(x, shape, strides, x.impl().offset() + stretch.start * x.strides()[at]);
 }
 
-Tensor transpose(const Tensor& x, Site site) {
-  Dims axes;
-  for (std::size_t i = x.rank(site); i-- > 0;) axes.push_back(static_cast<std::int64_t>(i));
-  return permute_dims(x, axes, site);
-}
-
 Tensor permute_dims(const Tensor& x, const Dims& axes, Site site) {
-  if (axes.size() != x.rank(site)) {
-    throw ShapeError(text("permute_dims got the axes ", to_string(axes), " for a tensor of shape ", to_string(x.shape()),
-                          "; name each of its axes once"),
-                     site);
-  }
   Shape shape;
   Dims strides;
-  std::array<bool, most_axes> seen{};
-  for (const std::int64_t axis : axes) {
-    const std::size_t from = checked_axis(axis, x.rank(), site);
-    if (seen[from]) throw ShapeError(text("permute_dims got axis ", axis, " twice in ", to_string(axes)), site);
-    seen[from] = true;
-    shape.push_back(x.shape()[from]);
-    strides.push_back(x.strides()[from]);
+  for (const std::int64_t axis : detail::permuted_axes(x.shape(site), axes, site)) {
+    shape.push_back(x.shape()[axis]);
+    strides.push_back(x.strides()[axis]);
   }
   return view_of(x, shape, strides, x.impl().offset());
+}
+
+Tensor transpose(const Tensor& x, Site site) { return permute_dims(x, detail::reversed_axes(x.rank(site)), site); }
+
+Tensor transpose(const Tensor& x, std::int64_t axis1, std::int64_t axis2, Site site) {
+  return permute_dims(x, detail::swapped_axes(x.rank(site), axis1, axis2, site), site);
 }
 
 Tensor broadcast_to(const Tensor& x, const Shape& shape, Site site) {

@@ -5,6 +5,7 @@
 #include <optional>
 #include <span>
 
+#include "tutti/tensor/axes.h"
 #include "tutti/tensor/tensor.h"
 
 namespace tutti {
@@ -16,14 +17,13 @@ struct Range {
   std::int64_t step = 1;
 };
 
-// Negative axes count from the end. Throws ShapeError.
-std::size_t checked_axis(std::int64_t axis, std::size_t rank, Site site);
-
 Tensor slice(const Tensor& x, std::int64_t axis, const Range& range, Site site = {});
-// All axes reversed.
-Tensor transpose(const Tensor& x, Site site = {});
 // Axis i of the result is axis axes[i] of x.
 Tensor permute_dims(const Tensor& x, const Dims& axes, Site site = {});
+// All axes reversed; two axes swapped, as in PyTorch; or, as in NumPy, what permute_dims does.
+Tensor transpose(const Tensor& x, Site site = {});
+Tensor transpose(const Tensor& x, std::int64_t axis1, std::int64_t axis2, Site site = {});
+inline Tensor transpose(const Tensor& x, const Dims& axes, Site site = {}) { return permute_dims(x, axes, site); }
 // Axes of size 1, and axes that are not there in front, grow to what the shape says.
 Tensor broadcast_to(const Tensor& x, const Shape& shape, Site site = {});
 

@@ -85,6 +85,16 @@ def clip(case):
     return x if high is None else np.minimum(x, high)
 
 
+def isclose(case):
+    """As the op computes it: halves as float32, what is not floating as float64."""
+    name = common(spec["dtype"] for spec in case.specs)
+    name = "float64" if name == "float64" or name not in FLOATS else "float32"
+    a, b = (cast(x, spec["dtype"], name) for x, spec in zip(case.inputs, case.specs))
+    rtol, atol = (np.dtype(name).type(case.params[word]) for word in ("rtol", "atol"))
+    close = (np.abs(a - b) <= rtol * np.abs(b) + atol) & np.isfinite(b) | (a == b)
+    return close | np.isnan(a) & np.isnan(b) if case.params["equal_nan"] else close
+
+
 def logaddexp(case):
     kind = wide(case.output["dtype"])
     a, b = (x.astype(kind) for x in promoted(case))
@@ -171,6 +181,8 @@ JUDGES = {
     "isinf": computed(np.isinf),
     "isfinite": computed(np.isfinite),
     "signbit": computed(np.signbit),
+    "isclose": isclose,
+    "allclose": lambda case: np.all(isclose(case)),
     "logical_and": computed(np.logical_and),
     "logical_or": computed(np.logical_or),
     "logical_xor": computed(np.logical_xor),

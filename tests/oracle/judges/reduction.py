@@ -13,7 +13,7 @@ def axes_of(case):
 
 
 def keep_of(case):
-    return case.params.get("keep_dims", False)
+    return case.params.get("keepdims", False)
 
 
 def over(case, function, x):

@@ -1,0 +1,36 @@
+// Views of sharded tensors: each device looks at its own shard in another way, and nothing is moved. They mean what they mean for
+// plain tensors, and the sharding goes with its axis. One that would need elements of other devices is refused with the relayout
+// to do.
+#pragma once
+
+#include <cstdint>
+
+#include "tutti/mesh/sharded_tensor.h"
+#include "tutti/tensor/view.h"
+
+namespace tutti {
+
+ShardedTensor permute_dims(const ShardedTensor& x, const Dims& axes, Site site = {});
+ShardedTensor transpose(const ShardedTensor& x, Site site = {});
+ShardedTensor transpose(const ShardedTensor& x, std::int64_t axis1, std::int64_t axis2, Site site = {});
+inline ShardedTensor transpose(const ShardedTensor& x, const Dims& axes, Site site = {}) { return permute_dims(x, axes, site); }
+ShardedTensor matrix_transpose(const ShardedTensor& x, Site site = {});
+ShardedTensor moveaxis(const ShardedTensor& x, const Dims& from, const Dims& to, Site site = {});
+
+// New axes are not sharded.
+ShardedTensor expand_dims(const ShardedTensor& x, const Dims& axes = 0, Site site = {});
+ShardedTensor squeeze(const ShardedTensor& x, const Dims& axes, Site site = {});
+ShardedTensor squeeze(const ShardedTensor& x, Site site = {});
+// Axes that grow or are new are not sharded.
+ShardedTensor broadcast_to(const ShardedTensor& x, const Shape& shape, Site site = {});
+
+// Along axes that are not sharded.
+ShardedTensor slice(const ShardedTensor& x, std::int64_t axis, const Range& range, Site site = {});
+ShardedTensor flip(const ShardedTensor& x, const Dims& axes, Site site = {});
+ShardedTensor flip(const ShardedTensor& x, Site site = {});
+
+// Axes that are split or joined may be sharded along the first of them: (6 over x, 4) to (24 over x) or (2 over x, 3, 4). A copy
+// of the shard where strides do not allow a view of it.
+ShardedTensor reshape(const ShardedTensor& x, const Shape& shape, Site site = {});
+
+}  // namespace tutti

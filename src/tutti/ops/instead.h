@@ -1,0 +1,160 @@
+// Calls that other libraries take and this one does not: each is an error that begins with the call to write. Declared to be
+// refused; not for users.
+#pragma once
+
+#include <concepts>
+#include <initializer_list>
+
+#include "tutti/ops/tensor_arg.h"
+
+namespace tutti {
+
+// The body of such a function. `T`: a parameter of its template, so that nothing is said before the call is made.
+#define TUTTI_INSTEAD(T, ...)                 \
+  static_assert(sizeof(T) == 0, __VA_ARGS__); \
+  return {}
+
+// Sizes and axes without braces: zeros(2, 3), reshape(x, 2, 3), squeeze(x, 0, 1).
+#define TUTTI_SIZES(function)                                                    \
+  template <std::integral A, std::integral B, class... Others>                   \
+  Tensor function(A, B, Others...) {                                             \
+    TUTTI_INSTEAD(A, "write " #function "({2, 3}): several sizes go in braces"); \
+  }
+TUTTI_SIZES(zeros)
+TUTTI_SIZES(ones)
+TUTTI_SIZES(empty)
+TUTTI_SIZES(uniform)
+TUTTI_SIZES(normal)
+#undef TUTTI_SIZES
+
+#define TUTTI_LIST(function, list, what)                                                 \
+  template <std::integral A, std::integral B, class... Others>                           \
+  Tensor function(const Tensor&, A, B, Others...) {                                      \
+    TUTTI_INSTEAD(A, "write " #function "(x, " list "): several " what " go in braces"); \
+  }
+TUTTI_LIST(reshape, "{2, 3}", "sizes")
+TUTTI_LIST(broadcast_to, "{2, 3}", "sizes")
+TUTTI_LIST(tile, "{2, 3}", "numbers")
+TUTTI_LIST(permute_dims, "{1, 0}", "axes")
+TUTTI_LIST(expand_dims, "{0, 1}", "axes")
+TUTTI_LIST(squeeze, "{0, 1}", "axes")
+TUTTI_LIST(flip, "{0, 1}", "axes")
+#undef TUTTI_LIST
+
+template <std::integral A, std::integral B, Number C, class... Others>
+Tensor full(A, B, C, Others...) {
+  TUTTI_INSTEAD(A, "write full({2, 3}, value): several sizes go in braces");
+}
+
+template <std::integral A, std::integral B, std::integral C, class... Others>
+Tensor transpose(const Tensor&, A, B, C, Others...) {
+  TUTTI_INSTEAD(A, "write transpose(x, {2, 0, 1}), or transpose(x, 0, 1) to swap two axes");
+}
+
+// The shape comes first here, last in NumPy and PyTorch; three numbers in a row could be either.
+template <std::integral A, std::integral B, std::integral C, class... Others>
+Tensor randint(A, B, C, Others...) {
+  TUTTI_INSTEAD(A, "write randint({3}, low, high): the shape comes first, in braces");
+}
+template <std::integral A, std::integral B, class C, class... Others>
+Tensor randint(A, B, std::initializer_list<C>, Others...) {
+  TUTTI_INSTEAD(A, "write randint({3}, low, high): the shape comes first, in braces");
+}
+
+// A second axis without braces, or an option without its name.
+#define TUTTI_REDUCTION(function)                                                                                           \
+  template <std::integral A, Number B, class... Others>                                                                     \
+  Tensor function(const Tensor&, A, B, Others...) {                                                                         \
+    TUTTI_INSTEAD(A, "write " #function "(x, {0, 1}) for two axes, " #function "(x, 0, {.keepdims = true}) for an option"); \
+  }
+TUTTI_REDUCTION(sum)
+TUTTI_REDUCTION(prod)
+TUTTI_REDUCTION(max)
+TUTTI_REDUCTION(min)
+TUTTI_REDUCTION(mean)
+TUTTI_REDUCTION(var)
+TUTTI_REDUCTION(std)
+TUTTI_REDUCTION(all)
+TUTTI_REDUCTION(any)
+TUTTI_REDUCTION(count_nonzero)
+TUTTI_REDUCTION(logsumexp)
+TUTTI_REDUCTION(vector_norm)
+#undef TUTTI_REDUCTION
+#define TUTTI_REDUCTION(function)                                                                              \
+  template <std::integral A, Number B, class... Others>                                                        \
+  Tensor function(const Tensor&, A, B, Others...) {                                                            \
+    TUTTI_INSTEAD(A, "write " #function "(x, 0, {.keepdims = true}): it takes one axis, and options by name"); \
+  }
+TUTTI_REDUCTION(argmax)
+TUTTI_REDUCTION(argmin)
+#undef TUTTI_REDUCTION
+
+template <std::same_as<Tensor> T>
+Tensor max(const Tensor&, const T&) {
+  TUTTI_INSTEAD(T, "write maximum(a, b); max(x, axis) is the largest of one tensor");
+}
+template <std::same_as<Tensor> T>
+Tensor min(const Tensor&, const T&) {
+  TUTTI_INSTEAD(T, "write minimum(a, b); min(x, axis) is the smallest of one tensor");
+}
+
+// Arguments in the order of another function.
+template <std::integral A>
+Tensor take(const Tensor&, A, const Tensor&) {
+  TUTTI_INSTEAD(A, "write take(x, indices, axis), or index_select(x, axis, indices)");
+}
+template <std::integral A>
+Tensor take_along_axis(const Tensor&, A, const Tensor&) {
+  TUTTI_INSTEAD(A, "write take_along_axis(x, indices, axis), or gather(x, axis, indices)");
+}
+template <std::integral A>
+Tensor index_select(const Tensor&, const Tensor&, A) {
+  TUTTI_INSTEAD(A, "write index_select(x, axis, indices), or take(x, indices, axis)");
+}
+template <std::integral A>
+Tensor gather(const Tensor&, const Tensor&, A) {
+  TUTTI_INSTEAD(A, "write gather(x, axis, indices), or take(x, indices, axis), which is TensorFlow's gather");
+}
+
+template <std::integral A, std::integral B, std::integral C, class... Others>
+Tensor slice(const Tensor&, A, B, C, Others...) {
+  TUTTI_INSTEAD(A, "write slice(x, axis, {start, stop}): the range goes in braces");
+}
+
+template <std::same_as<Tensor> T, class... Others>
+Tensor concat(const Tensor&, const T&, Others...) {
+  TUTTI_INSTEAD(T, "write concat({a, b}, axis): the tensors go in braces");
+}
+template <std::same_as<Tensor> T, class... Others>
+Tensor stack(const Tensor&, const T&, Others...) {
+  TUTTI_INSTEAD(T, "write stack({a, b}, axis): the tensors go in braces");
+}
+
+template <std::same_as<Tensor> T>
+Tensor where(const T&) {
+  TUTTI_INSTEAD(T, "write nonzero(condition) for the places where it holds, where(condition, a, b) to choose");
+}
+
+// A tensor of bools is no answer in an if.
+template <class A, class B>
+  requires(std::same_as<A, Tensor> || std::same_as<B, Tensor>)
+bool operator==(const A&, const B&) {
+  TUTTI_INSTEAD(A, "write equal(a, b) element by element, item<bool>(all(equal(a, b))) for the whole; not_equal for !=");
+}
+
+// The type of the elements has to be named.
+#define TUTTI_ELEMENT(function)                                                        \
+  template <class T = void, std::same_as<Tensor> X>                                    \
+    requires std::same_as<T, void>                                                     \
+  bool function(const X&) {                                                            \
+    TUTTI_INSTEAD(X, "write " #function "<float>(x), with the C++ type of x.dtype()"); \
+  }
+TUTTI_ELEMENT(item)
+TUTTI_ELEMENT(read)
+TUTTI_ELEMENT(read_async)
+TUTTI_ELEMENT(try_read)
+#undef TUTTI_ELEMENT
+
+#undef TUTTI_INSTEAD
+
+}  // namespace tutti

@@ -1,0 +1,57 @@
+// Calls that do not compile, and what the compiler's error begins with. Read by refused_calls.py; not part of a program.
+#include "tutti/tutti.h"
+
+namespace tt = tutti;
+
+void refused(const tt::Tensor& x, const tt::Tensor& i) {
+  tt::zeros(2, 3);                 // write zeros({2, 3})
+  tt::ones(2, 3, tt::DType::f64);  // write ones({2, 3})
+  tt::empty(2, 3);                 // write empty({2, 3})
+  tt::uniform(2, 3);               // write uniform({2, 3})
+  tt::normal(2, 3);                // write normal({2, 3})
+  tt::full(2, 3, 0.5);             // write full({2, 3}, value)
+  tt::randint(0, 10, 3);           // write randint({3}, low, high)
+  tt::randint(0, 10, {3, 4});      // write randint({3}, low, high)
+  tt::reshape(x, 2, 3);            // write reshape(x, {2, 3}): several sizes
+  tt::reshape(x, 2, -1, 3);        // write reshape(x, {2, 3}): several sizes
+  tt::broadcast_to(x, 2, 3);       // write broadcast_to(x, {2, 3})
+  tt::tile(x, 2, 3);               // write tile(x, {2, 3})
+  tt::permute_dims(x, 1, 0);       // write permute_dims(x, {1, 0})
+  tt::expand_dims(x, 0, 1);        // write expand_dims(x, {0, 1})
+  tt::squeeze(x, 0, 1);            // write squeeze(x, {0, 1})
+  tt::flip(x, 0, 1);               // write flip(x, {0, 1})
+  tt::transpose(x, 2, 0, 1);       // write transpose(x, {2, 0, 1})
+  tt::sum(x, 0, 1);                // write sum(x, {0, 1}) for two axes
+  tt::sum(x, 0, true);             // write sum(x, {0, 1}) for two axes, sum(x, 0, {.keepdims = true})
+  tt::prod(x, 0, 1);               // write prod(x, {0, 1})
+  tt::max(x, 0, true);             // write max(x, {0, 1})
+  tt::min(x, 0, true);             // write min(x, {0, 1})
+  tt::mean(x, 0, 1);               // write mean(x, {0, 1})
+  tt::var(x, 0, 1);                // write var(x, {0, 1})
+  tt::std(x, 0, 1);                // write std(x, {0, 1})
+  tt::all(x, 0, true);             // write all(x, {0, 1})
+  tt::any(x, 0, true);             // write any(x, {0, 1})
+  tt::count_nonzero(x, 0, 1);      // write count_nonzero(x, {0, 1})
+  tt::logsumexp(x, 0, true);       // write logsumexp(x, {0, 1})
+  tt::vector_norm(x, 0, 2.0);      // write vector_norm(x, {0, 1})
+  tt::argmax(x, 0, true);          // write argmax(x, 0, {.keepdims = true})
+  tt::argmin(x, 0, 1);             // write argmin(x, 0, {.keepdims = true})
+  tt::max(x, i);                   // write maximum(a, b)
+  tt::min(x, i);                   // write minimum(a, b)
+  tt::take(x, 0, i);               // write take(x, indices, axis)
+  tt::take_along_axis(x, 0, i);    // write take_along_axis(x, indices, axis)
+  tt::index_select(x, i, 0);       // write index_select(x, axis, indices)
+  tt::gather(x, i, 0);             // write gather(x, axis, indices)
+  tt::slice(x, 0, 1, 3);           // write slice(x, axis, {start, stop})
+  tt::concat(x, i);                // write concat({a, b}, axis)
+  tt::concat(x, i, 1);             // write concat({a, b}, axis)
+  tt::stack(x, i);                 // write stack({a, b}, axis)
+  tt::where(x);                    // write nonzero(condition)
+  (void)(x == i);                  // write equal(a, b)
+  (void)(x != 0);                  // write equal(a, b)
+  (void)x[0];                      // write index(x, {0}) for x[0]
+  (void)tt::item(x);               // write item<float>(x)
+  (void)tt::read(x);               // write read<float>(x)
+  (void)tt::read_async(x);         // write read_async<float>(x)
+  (void)tt::try_read(x);           // write try_read<float>(x)
+}
