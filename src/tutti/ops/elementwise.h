@@ -59,29 +59,11 @@ namespace detail {
 inline Site site_of(const TensorArg& a, const TensorArg& b) noexcept { return a.is_number() ? b.site() : a.site(); }
 }  // namespace detail
 
-inline Tensor operator+(TensorArg a, TensorArg b) {
-  const Site site = detail::site_of(a, b);
-  return add(std::move(a), std::move(b), site);
-}
-inline Tensor operator-(TensorArg a, TensorArg b) {
-  const Site site = detail::site_of(a, b);
-  return subtract(std::move(a), std::move(b), site);
-}
-inline Tensor operator*(TensorArg a, TensorArg b) {
-  const Site site = detail::site_of(a, b);
-  return multiply(std::move(a), std::move(b), site);
-}
-inline Tensor operator/(TensorArg a, TensorArg b) {
-  const Site site = detail::site_of(a, b);
-  return divide(std::move(a), std::move(b), site);
-}
-inline Tensor operator%(TensorArg a, TensorArg b) {
-  const Site site = detail::site_of(a, b);
-  return remainder(std::move(a), std::move(b), site);
-}
-inline Tensor operator-(TensorArg x) {
-  const Site site = x.site();
-  return negative(std::move(x), site);
-}
+inline Tensor operator+(TensorArg a, TensorArg b) { return add(a, b, detail::site_of(a, b)); }
+inline Tensor operator-(TensorArg a, TensorArg b) { return subtract(a, b, detail::site_of(a, b)); }
+inline Tensor operator*(TensorArg a, TensorArg b) { return multiply(a, b, detail::site_of(a, b)); }
+inline Tensor operator/(TensorArg a, TensorArg b) { return divide(a, b, detail::site_of(a, b)); }
+inline Tensor operator%(TensorArg a, TensorArg b) { return remainder(a, b, detail::site_of(a, b)); }
+inline Tensor operator-(TensorArg x) { return negative(x, x.site()); }
 
 }  // namespace tutti
