@@ -15,7 +15,7 @@ struct DeclaredFunction {
 };
 
 struct DeclaredField {
-  std::string text;  // "bool keep_dims = false"; of an enum: "mean"
+  std::string text;  // "bool keepdims = false"; of an enum: "mean"
   std::string comment;
 };
 struct DeclaredType {

@@ -37,7 +37,7 @@ void show_devices(const DemoOptions& options) {
   if (had_none) simulate_gpus(options.gpus);
   print_physical_devices();
   const auto gpus = list_physical_devices("GPU");
-  if (gpus.empty()) throw InvalidState("no GPU is visible: unset CUDA_VISIBLE_DEVICES and TUTTI_VISIBLE_DEVICES", {});
+  if (gpus.empty()) throw InvalidState("no GPU is visible: unset TUTTI_VISIBLE_DEVICES", {});
   if (std::all_of(gpus.begin(), gpus.end(), is_simulated)) {
     if (had_none) say(text("There is no GPU here", why, "."));
     say(text(gpus.size() == 1 ? "This one is" : "These are", " simulated, with streams and memory as GPUs have them."));

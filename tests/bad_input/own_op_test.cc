@@ -120,6 +120,31 @@ TEST_P(OwnOp, WhoseInferenceSaysTheImpossible) {
   EXPECT_REFUSED(ShapeError, "its inputs do not broadcast to the output's shape (7,)", call_op("NotBroadcast", {x}));
 }
 
+TEST_P(OwnOp, WhoseInferenceNamesNoOutput) {
+  register_op({.name = "NoOutput", .infer = [](Inference& in) { in.expect_inputs(1); }}, everywhere);
+  register_op({.name = "NoOutputElementWise", .infer = [](Inference&) {}, .is_elementwise = true}, everywhere);
+  EXPECT_REFUSED(InvalidArgument, "NoOutput: its inference named no output; it must call output(dtype, shape)",
+                 (void)call_op("NoOutput", {ones({2})})[0]);
+  EXPECT_REFUSED(InvalidArgument, "named no output", call_op("NoOutputElementWise", {ones({2})}));
+}
+
+void read_as_double(const KernelCall& call, KernelContext&) {
+  *call.out().as<float>() = static_cast<float>(*call.in(0).as<const double>());
+}
+void read_as_bytes(const KernelCall& call, KernelContext&) { (void)call.in(0).as<const std::uint8_t>(); }
+void write_as_integer(const KernelCall& call, KernelContext&) { *call.out().as<std::int32_t>() = 1; }
+
+TEST_P(OwnOp, WhoseKernelReadsAnOperandAsAnotherDtype) {
+  register_op({.name = "AsDouble", .infer = infer_same}, {.cpu = read_as_double, .sim = read_as_double});
+  register_op({.name = "AsBytes", .infer = infer_same}, {.cpu = read_as_bytes, .sim = read_as_bytes});
+  register_op({.name = "AsInteger", .infer = infer_same}, {.cpu = write_as_integer, .sim = write_as_integer});
+  const Tensor x = ones({2});
+  EXPECT_REFUSED(KernelFailed, "an operand of float32 was read as float64", read<float>(call_op("AsDouble", {x})[0]));
+  EXPECT_REFUSED(KernelFailed, "an operand of float32 was read as uint8", read<float>(call_op("AsBytes", {x})[0]));
+  EXPECT_REFUSED(KernelFailed, "an operand of float32 was read as int32", read<float>(call_op("AsInteger", {x})[0]));
+  call_op("AsBytes", {ones({2}, DType::boolean)})[0].sync();
+}
+
 TEST_P(OwnOp, WhoseInferenceThrows) {
   register_op({.name = "ThrowsStandard", .infer = [](Inference&) { throw std::length_error("too long"); }}, everywhere);
   register_op({.name = "ThrowsNumber", .infer = [](Inference&) { throw 7; }}, everywhere);

@@ -104,6 +104,24 @@ TEST_P(Memory, ARequestLargerThanTheLimitIsRefusedAtOnce) {
   EXPECT_THROW(zeros({std::int64_t{1} << 62, 2}), ShapeError);
 }
 
+TEST_P(Memory, ALimitFarBelowAGranuleHoldsWhatItSays) {
+  const std::uint64_t before = memory_info(device(0)).in_use;
+  set_memory_limit(device(0), before + 1024);
+  std::vector<Tensor> held;
+  for (int i = 0; i < 4; ++i) held.push_back(full({4}, i, DType::f32));
+  try {
+    full({4}, 9, DType::f32);
+    FAIL() << "five blocks fitted into the space of four";
+  } catch (const OutOfMemory& e) {
+    EXPECT_EQ(std::string(e.what()).find("in one piece"), std::string::npos) << e.what();
+    EXPECT_NE(std::string(e.what()).find("let go of at least 256 B"), std::string::npos) << e.what();
+  }
+  EXPECT_EQ(memory_info(device(0)).in_use, before + 1024);
+  EXPECT_EQ(read<float>(held[3]), std::vector<float>(4, 3.F));
+  held.pop_back();
+  held.push_back(full({4}, 5, DType::f32));
+}
+
 TEST_P(Memory, TheLimitIsNotLoweredBelowWhatIsInUse) {
   const Tensor x = ones({1 << 20});
   EXPECT_THROW(set_memory_limit(device(0), MiB(2)), InvalidArgument);

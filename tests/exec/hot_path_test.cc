@@ -138,6 +138,43 @@ TEST_P(HotPath, AnUpdateInPlaceAllocatesNothing) {
   EXPECT_EQ(allocations(device(), [&] { v.assign_add(1); }), 0U);
 }
 
+TEST_P(HotPath, ASumOfManyTensorsAllocatesNothing) {
+  const DeviceScope on(device());
+  const std::vector<Tensor> five(5, ones({32, 32}));
+  EXPECT_EQ(allocations(device(), [&] { add_n(five); }), 0U);
+  const std::vector<Tensor> seven(7, ones({4, 4, 4, 4}));
+  EXPECT_EQ(allocations(device(), [&] { add_n(seven); }), 0U);
+}
+
+TEST_P(HotPath, ASmallConstantAllocatesNothing) {
+  const DeviceScope on(device());
+  EXPECT_EQ(allocations(device(), [&] { constant(1.F); }), 0U);
+  EXPECT_EQ(allocations(device(), [&] { constant({1.F, 2.F, 3.F}); }), 0U);
+  EXPECT_EQ(allocations(device(), [&] { constant({{true, false}, {false, true}}); }), 0U);
+}
+
+TEST_P(HotPath, AnOpThatChangesStreamsAllocatesNothing) {
+  const DeviceScope on(device());
+  Stream other(device());
+  const Tensor a = ones({32, 32});
+  const auto there_and_back = [&] {
+    const Tensor here = a + a;
+    Tensor there;
+    {
+      const StreamScope scope(other);
+      there = here * here;
+    }
+    there + here;
+  };
+  EXPECT_EQ(allocations(device(), there_and_back), 0U);
+}
+
+TEST_P(HotPath, AnOpWhoseInputsAreContiguousCopiesNothing) {
+  const DeviceScope on(device());
+  const Tensor x = ones({32, 32});
+  EXPECT_EQ(allocations(device(), [&] { softmax(x); }), 0U);
+}
+
 TEST_P(HotPath, ReadingAReadyValueAllocatesNothingOnTheCpu) {
   if (std::string_view(device()) != "CPU:0") GTEST_SKIP() << "a value on a GPU is copied to the host first";
   const DeviceScope on(device());

@@ -93,9 +93,9 @@ TEST(KnownOrder, RemembersSinceWhenItKnew) {
   known.learn(far(a, 5), {}, 10);
   known.learn(far(a, 9), {}, 20);
   EXPECT_TRUE(known.known_at(9).empty());
-  EXPECT_EQ(known.known_at(10), std::vector{far(a, 5)});
-  EXPECT_EQ(known.known_at(19), std::vector{far(a, 5)});
-  EXPECT_EQ(known.known_at(25), std::vector{far(a, 9)});
+  EXPECT_EQ(known.known_at(10), KnownOrder::Known{far(a, 5)});
+  EXPECT_EQ(known.known_at(19), KnownOrder::Known{far(a, 5)});
+  EXPECT_EQ(known.known_at(25), KnownOrder::Known{far(a, 9)});
 }
 
 TEST(KnownOrder, ForgetsTheOldestOnlyAndNeverInventsAnything) {
@@ -105,7 +105,7 @@ TEST(KnownOrder, ForgetsTheOldestOnlyAndNeverInventsAnything) {
   EXPECT_TRUE(known.covers(far(a, 500)));
   EXPECT_FALSE(known.covers(far(a, 501)));
   EXPECT_TRUE(known.known_at(1).empty()) << "long ago: an edge too many, never one too few";
-  EXPECT_EQ(known.known_at(499), std::vector{far(a, 499)});
+  EXPECT_EQ(known.known_at(499), KnownOrder::Known{far(a, 499)});
 }
 
 TEST(FailureCell, HoldsTheLatestFailureUntilItIsCleared) {

@@ -26,6 +26,32 @@ TEST(MemoryLimit, IsNeverExceededByWhatIsMapped) {
   EXPECT_GE(held.size(), 27U);
 }
 
+TEST(MemoryLimit, WithinAGranuleIsHeldByWhatIsInUse) {
+  HandDevice device;
+  const std::uint64_t granule = device.space.granule();
+  DeviceMemory memory(device, {.limit = granule + granule / 2});
+  std::vector<Ref<Buffer>> held;
+  EXPECT_THROW(while (true) held.push_back(memory.allocate(256, StreamId::none, {})), OutOfMemory);
+  EXPECT_EQ(memory.info().in_use, granule + granule / 2);
+  EXPECT_EQ(memory.info().peak, granule + granule / 2);
+  EXPECT_EQ(device.space.mapped(), 2 * granule);
+  held.resize(1);
+  memory.set_limit(256, {});
+  EXPECT_EQ(device.space.mapped(), granule);
+  EXPECT_THROW(memory.set_limit(255, {}), InvalidArgument);
+}
+
+TEST(MemoryLimit, BelowTheSmallestBlockSaysSo) {
+  HandDevice device;
+  DeviceMemory memory(device, {.limit = 100});
+  try {
+    memory.allocate(16, StreamId::none, {});
+    FAIL();
+  } catch (const OutOfMemory& e) {
+    EXPECT_NE(std::string(e.what()).find("blocks of 256 B"), std::string::npos) << e.what();
+  }
+}
+
 TEST(MemoryLimit, MayBeRaisedAtAnyTime) {
   HandDevice device;
   DeviceMemory memory(device, {.limit = mebibyte});

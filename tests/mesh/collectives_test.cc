@@ -183,7 +183,7 @@ TEST_P(Collectives, NeedTheOtherProcessesOnlyAlongTheirDimension) {
   const std::vector<Tensor> two{ones({3}), ones({3})};
   for (const Tensor& each : all_reduce(two, mesh, "y", Reduction::sum)) expect_same(each, full({3}, 2, DType::f32), "along y");
   EXPECT_THAT(refusal<InvalidState>([&] { all_reduce(two, mesh, "x", Reduction::sum); }),
-              HasSubstr("needs 2 processes and this one is alone: start it with `tutti launch -n 2 -- program`"));
+              HasSubstr("needs 2 processes and this one is alone: start it with `tutti launch -n 2 -- ./program`"));
 }
 
 TEST_P(Collectives, CarryAFailureToEveryDeviceThatNeedsIt) {

@@ -45,6 +45,35 @@ TEST_F(MeshTest, FillsOneOpenSize) {
             "create_mesh: the sizes of 'x' and 'y' are both -1; only one can be what the others leave");
 }
 
+TEST_F(MeshTest, ItsDevicesOpenAScope) {
+  const Mesh mesh = create_mesh({{"x", 2}}, {"GPU:3", "GPU:5"});
+  const auto device_in = [](const auto& device) {
+    const DeviceScope on(device);
+    return ones({1}).device();
+  };
+  const std::string second = "/job:localhost/replica:0/task:0/device:GPU:5";
+  EXPECT_EQ(device_in(mesh.device(1)), second);
+  EXPECT_EQ(device_in(mesh.devices()[1]), second);
+  EXPECT_EQ(device_in(mesh.local_devices()[1]), second);
+  EXPECT_EQ(device_in(*mesh.local_devices()[1]), second);
+  EXPECT_EQ(refusal<InvalidArgument>([&] { (void)mesh.device(2); }), "the mesh has 2 devices; there is none at position 2");
+  const Mesh far = create_distributed_mesh({{"x", 2}}, {"GPU:3"}, {.rank = 0, .world = 2});
+  EXPECT_EQ(refusal<InvalidArgument>([&] { (void)far.device(1); }),
+            "the device at position 1 of the mesh is GPU:3 of client 1; this process is client 0");
+  EXPECT_THAT(refusal<UnknownDevice>([&] { device_in(far.devices()[1]); }), HasSubstr("task:1/device:GPU:3 unknown device"));
+}
+
+TEST_F(MeshTest, OfManyProcessesSaysHowToStartThem) {
+  EXPECT_THAT(refusal<InvalidArgument>([] {
+                create_distributed_mesh({{"x", 4}}, {"GPU:0", "GPU:1"});
+              }),
+              HasSubstr("which is 4. This process is alone: start it with `tutti launch -n 2 -- ./program`"));
+  EXPECT_THAT(refusal<InvalidArgument>([] {
+                create_distributed_mesh({{"x", 3}}, {"GPU:0", "GPU:1"});
+              }),
+              testing::EndsWith("which is 3"));
+}
+
 TEST_F(MeshTest, RefusesUnknownDevicesAtTheCall) {
   EXPECT_THAT(refusal<UnknownDevice>([] { create_mesh({{"x", 2}}, {"GPU:0", "GPU:6"}); }), StartsWith("'GPU:6' unknown device"));
   EXPECT_THAT(refusal<UnknownDevice>([] {

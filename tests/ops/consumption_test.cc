@@ -65,5 +65,48 @@ TEST_P(ConsumptionOnEachDevice, TheSameTensorTwiceIsNotOverwrittenWhileItIsRead)
   EXPECT_EQ(read<float>(y), std::vector<float>(64, 3.F));
 }
 
+TEST_P(ConsumptionOnEachDevice, ACallThatFailsLosesNothing) {
+  const DeviceScope on(GetParam());
+  constexpr std::int64_t many = 1 << 20;
+  const Tensor mask = ones({many}, DType::boolean);
+  const Tensor places = zeros({1}, DType::i64);
+  Tensor x = ones({many});
+  const Tensor same = x;  // so that no result fits into its memory
+  set_memory_limit(GetParam(), memory_info(GetParam()).in_use + KiB(64));
+  const auto survives = [&](const char* what, auto&& call) {
+    EXPECT_THROW(x = call(), OutOfMemory) << what;
+    ASSERT_TRUE(x.is_defined()) << what;
+    EXPECT_EQ(memory_of(x), memory_of(same)) << what;
+  };
+  survives("add", [&] { return add(std::move(x), 1); });
+  survives("add, second", [&] { return add(1, std::move(x)); });
+  survives("operator", [&] { return std::move(x) * 2; });
+  survives("relu", [&] { return relu(std::move(x)); });
+  survives("pow", [&] { return pow(std::move(x), 2); });
+  survives("clip", [&] { return clip(std::move(x), 0, 1); });
+  survives("promotion", [&] { return add(std::move(x), constant(1.0)); });
+  survives("where", [&] { return where(mask, std::move(x), 1); });
+  survives("isnan", [&] { return isnan(std::move(x)); });
+  survives("scatter", [&] { return scatter(std::move(x), 0, places, 2); });
+  survives("at", [&] { return at(std::move(x), {0}).set(2); });
+  survives("at a mask", [&] { return at(std::move(x), {mask}).set(2); });
+  survives("at a mask, added", [&] { return at(std::move(x), {mask}).add(2); });
+  survives("the values", [&] { return at(same, {Range{}}).set(std::move(x)); });
+  survives("the values at a mask", [&] { return at(same, {mask}).add(std::move(x)); });
+  set_memory_limit(GetParam(), 0);
+  x = add(std::move(x), 1);
+  EXPECT_EQ(item<float>(sum(x)), 2.F * many);
+}
+
+TEST_P(ConsumptionOnEachDevice, OneTensorGivenAwayTwiceIsReadBothTimes) {
+  const DeviceScope on(GetParam());
+  Tensor x = full({3}, 2, DType::f32);
+  EXPECT_EQ(read<float>(add(std::move(x), std::move(x))), std::vector<float>(3, 4.F));
+  EXPECT_FALSE(x.is_defined());
+  Tensor y = constant({1.F, 2.F, 3.F});
+  const Tensor reversed = scatter(std::move(y), 0, constant({2, 1, 0}), std::move(y));
+  EXPECT_EQ(read<float>(reversed), (std::vector{3.F, 2.F, 1.F}));
+}
+
 }  // namespace
 }  // namespace tutti

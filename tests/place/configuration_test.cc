@@ -293,6 +293,34 @@ TEST(LiveLimits, AreRefusedBelowWhatIsInUseWithTheFigures) {
   EXPECT_EQ(zeros({6 << 20}).size(), 6 << 20);
 }
 
+TEST(LiveLimits, NeverPromiseMoreThanThePhysicalDeviceHas) {
+  simulate_gpus(1, {.memory_bytes = MiB(64)});
+  EXPECT_EQ(refusal<InvalidArgument>([] { set_memory_limit("GPU:0", MiB(65)); }, __LINE__),
+            "a memory limit of 65 MiB was asked for on /job:localhost/replica:0/task:0/device:GPU:0, but /physical_device:GPU:0 "
+            "has 64 MiB; ask for at most 64 MiB");
+  EXPECT_EQ(memory_info("GPU:0").limit, MiB(64));
+  set_memory_limit("GPU:0", MiB(64));
+}
+
+TEST(LiveLimits, OfTheLogicalDevicesOfOneGpuAddUpToWhatItHas) {
+  simulate_gpus(1, {.memory_bytes = MiB(64)});
+  set_logical_device_configuration(list_physical_devices("GPU").at(0), {{.memory_limit = MiB(16)}, {.memory_limit = MiB(24)}});
+  EXPECT_EQ(refusal<InvalidArgument>([] { set_memory_limit("GPU:0", MiB(41)); }, __LINE__),
+            "a memory limit of 41 MiB was asked for on /job:localhost/replica:0/task:0/device:GPU:0, but /physical_device:GPU:0 "
+            "has 64 MiB, of which 24 MiB are promised to its other logical devices; ask for at most 40 MiB");
+  EXPECT_NE(refusal<InvalidArgument>([] { set_memory_limit("GPU:0", 0); }, __LINE__).find("a memory limit of 64 MiB"),
+            std::string::npos);
+  set_memory_limit("GPU:1", MiB(8));
+  set_memory_limit("GPU:0", MiB(56));
+}
+
+TEST(LiveLimits, OfVirtualCpusWithoutOneOfTheirOwnAreNotCounted) {
+  set_logical_device_configuration(list_physical_devices("CPU").at(0), {{}, {}});
+  set_memory_limit("CPU:0", MiB(64));
+  set_memory_limit("CPU:0", MiB(128));
+  set_memory_limit("CPU:0", 0);
+}
+
 TEST(MemoryOfADevice, IsAskedForByAnyNameThatMeansOneDevice) {
   simulate_gpus(2);
   for (const char* name : {"GPU:1", "/gpu:1", "cuda:1", "/device:GPU:1", "/job:localhost/replica:0/task:0/device:GPU:1"}) {

@@ -44,7 +44,7 @@ TEST_F(Environment, BadValuesAreReportedOnceAndIgnored) {
   set("TUTTI_SIM_MEMORY", "lots");
   set("TUTTI_SIM_DRIVER", "magic");
   set("TF_FORCE_GPU_ALLOW_GROWTH", "maybe");
-  set("CUDA_VISIBLE_DEVICES", "0,x");
+  set("TUTTI_VISIBLE_DEVICES", "0,x");
   list_physical_devices();
   list_logical_devices();
   simulate_gpus(0);
@@ -52,7 +52,7 @@ TEST_F(Environment, BadValuesAreReportedOnceAndIgnored) {
   EXPECT_EQ(log.count("TUTTI_SIM_GPUS='four' is ignored: a whole number from 0 to 64 expected"), 1U);
   EXPECT_EQ(log.count("TUTTI_SIM_MEMORY='lots' is ignored"), 1U);
   EXPECT_EQ(log.count("TUTTI_SIM_DRIVER"), 1U);
-  EXPECT_EQ(log.count("CUDA_VISIBLE_DEVICES='0,x' is ignored"), 1U);
+  EXPECT_EQ(log.count("TUTTI_VISIBLE_DEVICES='0,x' is ignored"), 1U);
   EXPECT_TRUE(list_physical_devices("GPU").empty());
 }
 
@@ -75,33 +75,38 @@ TEST_F(Environment, BadGrowthIsReportedOnceHoweverOftenItIsLookedAt) {
   EXPECT_EQ(log.count("TF_FORCE_GPU_ALLOW_GROWTH='maybe' is ignored"), 1U);
 }
 
-TEST_F(Environment, CudaVisibleDevicesChoosesAndOrders) {
-  set("CUDA_VISIBLE_DEVICES", "2,0");
+TEST_F(Environment, TuttiVisibleDevicesChoosesAndOrders) {
+  set("TUTTI_VISIBLE_DEVICES", "2,0");
   simulate_gpus(4);
   EXPECT_EQ(list_physical_devices("GPU").size(), 2U);
   EXPECT_EQ(list_logical_devices("GPU").size(), 2U);
   EXPECT_TRUE(log.texts().empty());
 }
 
-TEST_F(Environment, OurVisibleDevicesWinOverCudas) {
-  set("CUDA_VISIBLE_DEVICES", "0,1,2");
+TEST_F(Environment, CudaVisibleDevicesHidesNoSimulatedGpu) {
+  for (const char* real : {"", "-1", "1", "7,x"}) {
+    set("CUDA_VISIBLE_DEVICES", real);
+    simulate_gpus(4);
+    EXPECT_EQ(list_physical_devices("GPU").size(), 4U) << real;
+  }
   set("TUTTI_VISIBLE_DEVICES", "3");
   simulate_gpus(4);
   EXPECT_EQ(list_physical_devices("GPU").size(), 1U);
+  EXPECT_TRUE(log.texts().empty()) << log.texts().front();
 }
 
 TEST_F(Environment, AnEmptyOrNegativeListHidesEveryGpu) {
-  set("CUDA_VISIBLE_DEVICES", "-1");
+  set("TUTTI_VISIBLE_DEVICES", "-1");
   simulate_gpus(4);
   EXPECT_TRUE(list_physical_devices("GPU").empty());
   EXPECT_EQ((ones({2}) * 2).device(), "/job:localhost/replica:0/task:0/device:CPU:0");
 }
 
 TEST_F(Environment, AGpuThatIsNotThereEndsTheListWithAWarning) {
-  set("CUDA_VISIBLE_DEVICES", "1,9,0");
+  set("TUTTI_VISIBLE_DEVICES", "1,9,0");
   simulate_gpus(2);
   EXPECT_EQ(list_physical_devices("GPU").size(), 1U);
-  EXPECT_EQ(log.count("CUDA_VISIBLE_DEVICES names a GPU that is not there (9 of 2)"), 1U);
+  EXPECT_EQ(log.count("TUTTI_VISIBLE_DEVICES names a GPU that is not there (9 of 2)"), 1U);
 }
 
 TEST_F(Environment, ForcedGrowthOverridesTheProgramAndSaysSo) {

@@ -30,6 +30,8 @@ const OpRow& gpu_only_op() {
 
 TEST(Placement, WithoutAScopeTakesTheFirstGpu) {
   simulate_gpus(3);
+  EXPECT_EQ(ones({2}).device(), full("GPU:0"));
+  EXPECT_EQ(last_placement().reason, PlacementReason::automatic);
   const std::uint32_t line = __LINE__ + 1;
   const Tensor x = ones({2}) + 1;
   EXPECT_EQ(x.device(), full("GPU:0"));
@@ -37,7 +39,7 @@ TEST(Placement, WithoutAScopeTakesTheFirstGpu) {
   EXPECT_EQ(record.op, "AddV2");
   EXPECT_EQ(record.requested, "");
   EXPECT_EQ(record.chosen, full("GPU:0"));
-  EXPECT_EQ(record.reason, PlacementReason::automatic);
+  EXPECT_EQ(record.reason, PlacementReason::inputs);
   EXPECT_EQ(record.copies, 0U);
   EXPECT_EQ(record.site.line(), line);
   EXPECT_STREQ(record.site.file(), __FILE__);
@@ -69,6 +71,50 @@ TEST(Placement, FollowsTheScope) {
   EXPECT_EQ(record.reason, PlacementReason::scope);
   const DeviceScope any("CPU");
   EXPECT_EQ(ones({2}).device(), full("CPU:0"));
+}
+
+Tensor ones_on(const char* device) {
+  const DeviceScope on(device);
+  return ones({2, 2});
+}
+
+TEST(Placement, FollowsTheGpuThatHoldsAllInputs) {
+  simulate_gpus(3);
+  set_copy_policy(CopyPolicy::explicit_only);
+  const Tensor x = ones_on("GPU:1");
+  const Tensor y = ones_on("GPU:1");
+  EXPECT_EQ(matmul(x, y).device(), full("GPU:1"));
+  EXPECT_EQ(last_placement().reason, PlacementReason::inputs);
+  EXPECT_EQ(last_placement().copies, 0U);
+  EXPECT_EQ(item<float>(sum(relu(x * 2 + y))), 12.F);
+  for (const Tensor& alike : {zeros_like(x), full_like(x, 7), empty_like(x), cast(x, DType::f64), sum(x)})
+    EXPECT_EQ(alike.device(), full("GPU:1"));
+  const DeviceScope none("");
+  EXPECT_EQ((x + y).device(), full("GPU:1")) << "an empty scope asks for no device";
+}
+
+TEST(Placement, GoesToTheFirstGpuWhereInputsAreOnTheCpuOrOnSeveralGpus) {
+  simulate_gpus(3);
+  const Tensor host = ones_on("CPU:0");
+  EXPECT_EQ((host + host).device(), full("GPU:0"));
+  EXPECT_EQ(last_placement().reason, PlacementReason::automatic);
+  EXPECT_EQ((ones_on("GPU:1") + ones_on("GPU:2")).device(), full("GPU:0"));
+  EXPECT_EQ(last_placement().reason, PlacementReason::automatic);
+  EXPECT_EQ(last_placement().copies, 2U);
+  EXPECT_EQ((ones_on("GPU:1") + host).device(), full("GPU:0"));
+  EXPECT_EQ(ones({2}).device(), full("GPU:0")) << "made out of nothing";
+}
+
+TEST(Placement, AScopeAVariableAndAMissingKernelWinOverTheInputs) {
+  simulate_gpus(3);
+  const Tensor x = ones_on("GPU:1");
+  Variable v(ones_on("GPU:2"));
+  v.assign_add(x);
+  EXPECT_EQ(last_placement().chosen, full("GPU:2"));
+  EXPECT_EQ(call_op(cpu_only_op(), std::span(&x, 1))[0].device(), full("CPU:0"));
+  const DeviceScope on("GPU:2");
+  EXPECT_EQ((x + 1).device(), full("GPU:2"));
+  EXPECT_EQ(last_placement().reason, PlacementReason::scope);
 }
 
 TEST(Placement, FollowsAVariableEvenAgainstTheScope) {
@@ -141,10 +187,10 @@ TEST(UnknownDevice, IsRefusedWithTensorFlowsTextTheListAndTheHint) {
     ones({2});
     FAIL();
   } catch (const UnknownDevice& e) {
-    EXPECT_EQ(
-        e.message(),
-        "/job:localhost/replica:0/task:0/device:GPU:2 unknown device, asked for by op Fill; visible devices: " + full("GPU:0") +
-            ", " + full("GPU:1") + ", " + full("CPU:0") + ". set_soft_device_placement(true) would choose an existing one");
+    EXPECT_EQ(e.message(), "/job:localhost/replica:0/task:0/device:GPU:2 unknown device, asked for by op Fill in the scope at " +
+                               std::string(__FILE__) + ":" + std::to_string(line - 3) + "; visible devices: " + full("GPU:0") +
+                               ", " + full("GPU:1") + ", " + full("CPU:0") +
+                               ". set_soft_device_placement(true) would choose an existing one");
     EXPECT_EQ(e.site().line(), line);
     EXPECT_STREQ(e.site().file(), __FILE__);
   }
@@ -164,6 +210,25 @@ TEST(UnknownDevice, OfAnotherJobOrTypeIsUnknownToo) {
     } catch (const UnknownDevice& e) {
       EXPECT_TRUE(e.message().starts_with(std::string(named) + " unknown device")) << e.what();
     }
+  }
+}
+
+TEST(UnknownDevice, SaysHowToSimulateAGpuWhereThereIsNone) {
+  const std::string hint =
+      "No GPU is visible; without one, TUTTI_SIM_GPUS=2 in the environment or simulate_gpus(2) before the first use simulates "
+      "them";
+  try {
+    const DeviceScope on("GPU:1");
+    ones({2});
+    FAIL();
+  } catch (const UnknownDevice& e) {
+    EXPECT_NE(e.message().find(hint), std::string::npos) << e.what();
+  }
+  try {
+    copy_to(ones({2}), "GPU:1");
+    FAIL();
+  } catch (const UnknownDevice& e) {
+    EXPECT_NE(e.message().find(hint), std::string::npos) << e.what();
   }
 }
 
@@ -216,6 +281,20 @@ TEST(PlacementLog, HasTensorFlowsLinesAndThoseOfCopies) {
                          }));
 }
 
+TEST(PlacementLog, SaysWhenTheInputsDecided) {
+  simulate_gpus(2);
+  const Tensor here = ones_on("GPU:0");
+  const Tensor there = ones_on("GPU:1");
+  const CapturedLog log;
+  set_log_device_placement(true);
+  matmul(here, here);
+  matmul(there, there);
+  EXPECT_EQ(log.texts(), (std::vector<std::string>{
+                             "Executing op MatMul in device /job:localhost/replica:0/task:0/device:GPU:0",
+                             "Executing op MatMul in device /job:localhost/replica:0/task:0/device:GPU:1 (all inputs are there)",
+                         }));
+}
+
 TEST(Scopes, MergeFieldByFieldAndTheInnerWins) {
   simulate_gpus(2);
   set_logical_device_configuration(list_physical_devices("CPU").at(0), {{}, {}});
@@ -249,6 +328,20 @@ TEST(Scopes, AnEmptyOneClearsAllOfThem) {
     EXPECT_EQ(ones({1}).device(), full("CPU:0"));
   }
   EXPECT_EQ(ones({1}).device(), full("GPU:1"));
+}
+
+TEST(Scopes, AWildcardLeavesWhatIsAroundIt) {
+  simulate_gpus(2);
+  const DeviceScope outer("GPU:1");
+  for (const char* name : {"*", "/device:*", "/job:*", "/job:*/replica:*/task:*/device:*:*", "GPU:*"}) {
+    const DeviceScope any(name);
+    EXPECT_EQ(ones({1}).device(), full("GPU:1")) << name;
+    EXPECT_EQ(last_placement().requested, "/device:GPU:1") << name;
+  }
+  for (const char* name : {"", "/"}) {
+    const DeviceScope none(name);
+    EXPECT_EQ(ones({1}).device(), full("GPU:0")) << "'" << name << "'";
+  }
 }
 
 TEST(Scopes, BelongToTheirThread) {

@@ -19,8 +19,9 @@ inline const OpRow& touching(const std::string& letters) {
   std::vector<Access> access;
   for (const char letter : letters) access.push_back(letter == 'w' ? Access::update : Access::read);
   const Kernel nothing = [](const KernelCall&, KernelContext&) {};
-  const Infer infer = [](Inference&) {};
-  made.push_back(&register_op({.name = name, .infer = infer, .access = access}, {.cpu = nothing, .sim = nothing}));
+  const Infer infer = [](Inference& in) { in.output(DType::u8, {0}); };
+  made.push_back(
+      &register_op({.name = name, .infer = infer, .access = access, .strided = true}, {.cpu = nothing, .sim = nothing}));
   return *made.back();
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <initializer_list>
 #include <span>
 #include <type_traits>
 #include <vector>
@@ -14,6 +15,11 @@ template <class T, std::size_t N>
   requires std::is_trivially_copyable_v<T>
 class InlineVector {
  public:
+  InlineVector() = default;
+  InlineVector(std::initializer_list<T> values) {
+    for (const T& each : values) push_back(each);
+  }
+
   void push_back(const T& value) {
     if (size_ < N) {
       inline_[size_++] = value;
@@ -47,6 +53,9 @@ class InlineVector {
   const T* begin() const noexcept { return data(); }
   const T* end() const noexcept { return data() + size_; }
   [[nodiscard]] std::span<const T> view() const noexcept { return {data(), size_}; }
+  friend bool operator==(const InlineVector& a, const InlineVector& b) {
+    return std::equal(a.begin(), a.end(), b.begin(), b.end());
+  }
 
  private:
   std::array<T, N> inline_;

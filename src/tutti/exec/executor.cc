@@ -19,7 +19,7 @@ namespace tutti {
 namespace {
 
 // Inputs that had to be copied, alive until the op is under way.
-class Brought {
+class CopiedInputs {
  public:
   const TensorImpl* keep(Tensor tensor) {
     if (count_ < few_.size()) return &(few_[count_++] = std::move(tensor)).impl();
@@ -51,7 +51,11 @@ void infer(const OpCall& call, Inference& inferred) {
   } catch (...) {
     throw InvalidArgument(text(call.op.name, ": its inference threw something that is not a std::exception"), call.site);
   }
-  if (!call.op.is_elementwise || inferred.outputs() == 0) return;
+  if (inferred.outputs() == 0) [[unlikely]] {
+    throw InvalidArgument(text(call.op.name, ": its inference named no output; it must call output(dtype, shape) for each one"),
+                          call.site);
+  }
+  if (!call.op.is_elementwise) return;
   const Shape& common = inferred.output_at(0).shape;
   for (std::size_t i = 0; i < inferred.inputs(); ++i) {
     if (inferred.shape(i) == common) [[likely]]
@@ -62,7 +66,19 @@ void infer(const OpCall& call, Inference& inferred) {
   }
 }
 
-void bring_inputs(OpCall& call, LogicalDevice& on, Brought& brought) {
+// The device that holds every tensor the op gets; null where there is none.
+const Device* device_of_inputs(const OpCall& call) {
+  const Device* common = call.like != nullptr ? &call.like->buffer()->device() : nullptr;
+  for (const OpInput& input : call.inputs()) {
+    if (input.tensor == nullptr) continue;
+    const Device* const device = &input.tensor->buffer()->device();
+    if (common != nullptr && common != device) return nullptr;
+    common = device;
+  }
+  return common;
+}
+
+void bring_inputs(OpCall& call, LogicalDevice& on, CopiedInputs& brought) {
   unsigned number = 0;
   for (OpInput& input : call.inputs()) {
     const unsigned at = number++;
@@ -79,9 +95,11 @@ void bring_inputs(OpCall& call, LogicalDevice& on, Brought& brought) {
   }
 }
 
-void make_inputs_dense(OpCall& call, LogicalDevice& on, Brought& brought) {
+void make_inputs_dense(OpCall& call, LogicalDevice& on, CopiedInputs& brought) {
+  std::size_t number = 0;
   for (OpInput& input : call.inputs()) {
-    if (input.tensor == nullptr) continue;
+    const std::size_t at = number++;
+    if (input.tensor == nullptr || call.op.access_of(at) == Access::update) continue;
     const Tensor source(Ref<TensorImpl>(const_cast<TensorImpl*>(input.tensor)));
     if (source.is_contiguous()) continue;
     input.tensor = brought.keep(copy_to_device(source, on, call.op.name.c_str(), -1, call.site));
@@ -91,8 +109,7 @@ void make_inputs_dense(OpCall& call, LogicalDevice& on, Brought& brought) {
 
 // The dtype that decides which backends have a kernel.
 DType deciding_dtype(const Inference& inferred) {
-  if (inferred.inputs() > 0) return inferred.dtype(0);
-  return inferred.outputs() > 0 ? inferred.output_at(0).dtype : DType::f32;
+  return inferred.inputs() > 0 ? inferred.dtype(0) : inferred.output_at(0).dtype;
 }
 
 // Ready inputs and a device whose work the calling thread may do.
@@ -118,7 +135,13 @@ Ref<Buffer> reusable_memory(const OpCall& call, const OutputSpec& spec, const Me
     const bool fits = tensor.is_unique() && tensor.buffer()->is_unique() && !tensor.buffer()->is_lent() &&
                       size_of(tensor.dtype()) == size_of(spec.dtype) && tensor.shape() == spec.shape && tensor.offset() == 0 &&
                       tensor.strides() == (order.is_row_order ? dense_strides(spec.shape) : order.strides);
-    if (fits && (!in_caller || tensor.buffer()->is_idle())) return tensor.buffer();
+    // The same tensor given away twice.
+    const auto reads_it_too = [&](const OpInput& other) {
+      return &other != &input && other.tensor != nullptr && other.tensor->buffer() == tensor.buffer();
+    };
+    if (fits && std::none_of(call.inputs().begin(), call.inputs().end(), reads_it_too) &&
+        (!in_caller || tensor.buffer()->is_idle()))
+      return tensor.buffer();
   }
   return nullptr;
 }
@@ -139,17 +162,17 @@ void execute(OpCall& call) {
     detail::note_call(call.op, call.site);
   Inference inferred(call);
   infer(call, inferred);
-  LogicalDevice& on = place_op(instance, name, call.op.mask_for(deciding_dtype(inferred)), call.pinned, call.site);
-  Brought brought;
+  LogicalDevice& on = place_op(instance, name, call.op.mask_for(deciding_dtype(inferred)),
+                               {.variable = call.pinned, .inputs = device_of_inputs(call)}, call.site);
+  CopiedInputs brought;
   bring_inputs(call, on, brought);
-  if (call.op.wants_dense) make_inputs_dense(call, on, brought);
+  if (!call.op.strided && !call.op.is_elementwise) make_inputs_dense(call, on, brought);
   const bool in_caller = can_run_in_caller(call, on);
   DeviceStream& stream = current_stream(on);
   const StreamId for_stream = in_caller ? StreamId::none : stream.id();
 
-  const bool is_elementwise = call.op.is_elementwise && inferred.outputs() > 0;
   const MemoryOrder order =
-      is_elementwise && inferred.outputs() == 1 ? order_of_output(call, inferred.output_at(0).shape) : MemoryOrder{};
+      call.op.is_elementwise && inferred.outputs() == 1 ? order_of_output(call, inferred.output_at(0).shape) : MemoryOrder{};
   call.output_count = inferred.outputs();
   for (std::size_t i = 0; i < call.output_count; ++i) {
     const OutputSpec& spec = inferred.output_at(i);
@@ -166,7 +189,7 @@ void execute(OpCall& call) {
     scratch = on.memory().allocate(static_cast<std::size_t>(bytes), for_stream, call.site);
 
   Launch launch(call.op, call.attributes, on, call.site);
-  const Shape* like = is_elementwise ? &inferred.output_at(0).shape : nullptr;
+  const Shape* like = call.op.is_elementwise ? &inferred.output_at(0).shape : nullptr;
   std::size_t number = 0;
   for (const OpInput& input : call.inputs()) {
     const std::size_t at = number++;

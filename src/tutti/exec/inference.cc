@@ -11,6 +11,12 @@ void detail::raise_attribute_size(std::size_t given, std::size_t wanted) {
                         Site{});  // run_call knows the site
 }
 
+void detail::raise_operand_dtype(DType found, DType wanted) {
+  throw DTypeError(text("an operand of ", to_string(found), " was read as ", to_string(wanted),
+                        "; use the type of its dtype, or let the op's inference refuse other dtypes"),
+                   Site{});
+}
+
 const Shape Inference::scalar_shape{};
 
 Inference::Inference(const OpCall& call) noexcept : call_(call), inputs_(call.inputs()) {}

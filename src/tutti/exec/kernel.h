@@ -20,6 +20,7 @@ class DeviceStream;
 
 namespace detail {
 [[noreturn]] void raise_attribute_size(std::size_t given, std::size_t wanted);
+[[noreturn]] void raise_operand_dtype(DType found, DType wanted);
 }  // namespace detail
 
 // Small plain data of one op call: the axes of a sum, the key of a random draw. Each op has a struct of its own.
@@ -92,6 +93,27 @@ struct Operand {
     }
     return true;
   }
+  // Throws DTypeError unless T is the type of the dtype's elements; bytes may be read as u8. A T that no dtype has (an
+  // unsigned word, a vector of the GPU) is for kernels that only move elements, and is not checked.
+  template <class T>
+  [[nodiscard]] T* as() const {
+    using Value = std::remove_const_t<T>;
+    if constexpr (std::is_same_v<Value, std::uint8_t>) {
+      if (size_of(dtype) != 1) [[unlikely]]
+        detail::raise_operand_dtype(dtype, DType::u8);
+    } else if constexpr (Element<Value>) {
+      if (dtype != dtype_of<Value>) [[unlikely]]
+        detail::raise_operand_dtype(dtype, dtype_of<Value>);
+    }
+    return reinterpret_cast<T*>(data);
+  }
+};
+
+// Bytes a kernel works in, of whatever type it likes.
+struct ScratchMemory {
+  std::byte* data = nullptr;
+  std::int64_t bytes = 0;
+
   template <class T>
   [[nodiscard]] T* as() const noexcept {
     return reinterpret_cast<T*>(data);
@@ -109,8 +131,11 @@ struct KernelCall {
 
   [[nodiscard]] const Operand& in(std::size_t i) const noexcept { return operands[i]; }
   [[nodiscard]] const Operand& out(std::size_t i = 0) const noexcept { return operands[inputs + i]; }
-  // Bytes to work in, for an op whose inference asked for them: one more operand, of dtype u8.
-  [[nodiscard]] const Operand& scratch() const noexcept { return operands[inputs + outputs]; }
+  // For an op whose inference asked for it: one more operand, of dtype u8.
+  [[nodiscard]] ScratchMemory scratch() const noexcept {
+    const Operand& bytes = operands[inputs + outputs];
+    return {bytes.data, bytes.axes[0].size};
+  }
 };
 
 struct KernelContext {

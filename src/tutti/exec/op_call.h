@@ -3,10 +3,9 @@
 
 #include <array>
 #include <cstddef>
-#include <cstdint>
 #include <span>
-#include <vector>
 
+#include "tutti/base/inline_vector.h"
 #include "tutti/exec/kernel.h"
 #include "tutti/exec/op_input.h"
 #include "tutti/exec/op_table.h"
@@ -16,11 +15,10 @@ namespace tutti {
 
 // The tensors pointed to must live until the executor returns.
 struct OpCall {
-  static constexpr std::size_t inline_inputs = 4;
-
   const OpRow& op;
   Site site;
   LogicalDevice* pinned = nullptr;     // the device of the variable it touches
+  const TensorImpl* like = nullptr;    // where it has no tensor to compute on: the one whose device it follows
   const OutputSpec* wanted = nullptr;  // stated by the caller, where it does not follow from inputs
   Attributes attributes;
   std::array<Tensor, Inference::most_outputs> outputs;
@@ -28,25 +26,13 @@ struct OpCall {
 
   OpCall(const OpRow& row, Site where) noexcept : op(row), site(where) {}
 
-  void add(const OpInput& input) {
-    if (input_count_ < inline_inputs) {
-      inline_[input_count_++] = input;
-      return;
-    }
-    if (more_.empty()) more_.assign(inline_.begin(), inline_.end());
-    more_.push_back(input);
-    ++input_count_;
-  }
+  void add(const OpInput& input) { inputs_.push_back(input); }
   void add(const Tensor& tensor) { add({.tensor = &tensor.impl(site)}); }
-  [[nodiscard]] std::span<OpInput> inputs() noexcept { return {more_.empty() ? inline_.data() : more_.data(), input_count_}; }
-  [[nodiscard]] std::span<const OpInput> inputs() const noexcept {
-    return {more_.empty() ? inline_.data() : more_.data(), input_count_};
-  }
+  [[nodiscard]] std::span<OpInput> inputs() noexcept { return {inputs_.begin(), inputs_.end()}; }
+  [[nodiscard]] std::span<const OpInput> inputs() const noexcept { return inputs_.view(); }
 
  private:
-  std::array<OpInput, inline_inputs> inline_;
-  std::size_t input_count_ = 0;
-  std::vector<OpInput> more_;
+  InlineVector<OpInput, 8> inputs_;
 };
 
 }  // namespace tutti

@@ -36,10 +36,10 @@ struct OpDefinition {
   std::string name;
   Infer infer = nullptr;
   std::vector<Access> access = {};  // per input; the last one stands for all further inputs; empty: read
-  bool is_elementwise = false;      // inputs are broadcast to the output's shape before the kernel sees them
+  bool is_elementwise = false;      // inputs are broadcast to the output's shape: the kernel walks their strides
   bool is_copy = false;             // moves bytes between devices
   bool may_block = false;           // waits for other processes: never run by the caller, and belongs on a stream that may block
-  bool wants_dense = false;         // inputs that do not lie dense in row order are copied before the kernel sees them
+  bool strided = false;             // the kernel walks its inputs' strides; else it finds every input contiguous
   DTypes takes = any_dtype;         // of the first input
   Gradient gradient = nullptr;      // null: it has none
 };

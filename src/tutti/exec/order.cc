@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <vector>
 
 #include "tutti/journal/journal.h"
 
@@ -12,14 +11,9 @@ namespace {
 
 std::atomic<EdgeFilter> edge_filter{nullptr};
 
-std::vector<TimelinePoint> known_to_producer(TimelinePoint point) {
-  DeviceStream* producer = timeline(point.stream).stream();
-  return producer != nullptr ? producer->known().known_at(point.value) : std::vector<TimelinePoint>{};
-}
-
-bool covers(const std::vector<TimelinePoint>& known, TimelinePoint point) {
-  return std::any_of(known.begin(), known.end(),
-                     [&](const TimelinePoint& p) { return p.stream == point.stream && p.value >= point.value; });
+bool comes_after(TimelinePoint later, TimelinePoint point) {
+  DeviceStream* producer = timeline(later.stream).stream();
+  return producer != nullptr && producer->known().covered_at(later.value, point);
 }
 
 // One point per stream, the latest, and none the stream is ordered after already.
@@ -47,18 +41,16 @@ void derive_edges(DeviceStream& stream, Points& after, Site site) {
   if (after.empty()) return;
   drop_repeated(stream, after);
   if (after.empty()) return;
-  std::vector<std::vector<TimelinePoint>> knowledge;
-  knowledge.reserve(after.size());
-  for (const TimelinePoint& point : after) knowledge.push_back(known_to_producer(point));
   const TimelinePoint consumer{stream.id(), stream.last().value + 1};
   const EdgeFilter filter = edge_filter.load(std::memory_order_acquire);
+  const Points all = after;
   std::size_t kept = 0;
-  for (std::size_t i = 0; i < after.size(); ++i) {
-    const TimelinePoint point = after[i];
+  for (const TimelinePoint point : all) {
     // Another of the points comes after this one anyway: waiting for that is enough.
-    bool is_implied = false;
-    for (std::size_t j = 0; j < knowledge.size(); ++j) is_implied = is_implied || (j != i && covers(knowledge[j], point));
-    stream.known().learn(point, knowledge[i], consumer.value);
+    const bool is_implied = std::any_of(all.begin(), all.end(), [&](const TimelinePoint& other) {
+      return other.stream != point.stream && comes_after(other, point);
+    });
+    stream.known().learn(point, known_at(point), consumer.value);
     if (is_implied || (filter != nullptr && !filter(point, consumer))) continue;
     if (journal::is_recording()) [[unlikely]] {
       const Nanoseconds at = now();

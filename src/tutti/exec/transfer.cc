@@ -229,7 +229,7 @@ Tensor upload(const char* op, DType dtype, const Shape& shape, const void* bytes
   detail::refuse_inside_kernel(op, site);
   const OpRow& row = find_op(op, site);
   const std::size_t size = checked_bytes(dtype, shape, site);
-  LogicalDevice& on = place_op(instance, row.name.c_str(), row.mask_for(DType::f32), nullptr, site);
+  LogicalDevice& on = place_op(instance, row.name.c_str(), row.mask_for(DType::f32), {}, site);
   if (on.staging() != nullptr && size > chunk_bytes) {
     const Tensor lent = make_dense(
         ExternalBuffer::wrap(static_cast<std::byte*>(const_cast<void*>(bytes)), size, instance.cpu().device(), {}, site), dtype,

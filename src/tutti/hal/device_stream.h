@@ -73,6 +73,8 @@ class DeviceStream {
   virtual void look() noexcept {}
   // Someone will look for this value: the device is asked to show it.
   virtual void expect(std::uint64_t) noexcept {}
+  // The host asked for a value that is not there yet, and may go on asking without ever waiting.
+  virtual void polled() noexcept {}
   // Someone is to be told of this value: a thread of the backend looks until it has come.
   virtual void watch_until(std::uint64_t) {}
 

@@ -2,10 +2,10 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <mutex>
 #include <vector>
 
+#include "tutti/base/inline_vector.h"
 #include "tutti/hal/point.h"
 
 namespace tutti {
@@ -14,22 +14,32 @@ namespace tutti {
 // A wait also brings what the producer itself knew at that point.
 class KnownOrder {
  public:
+  using Known = InlineVector<TimelinePoint, 8>;  // one point per stream
+
   // Is work submitted now ordered after `point` already?
   [[nodiscard]] bool covers(TimelinePoint point) const;
+  // Was this stream's work `at` ordered after `point`?
+  [[nodiscard]] bool covered_at(std::uint64_t at, TimelinePoint point) const;
   // The work that will get value `at` on this stream waits for `point`, whose producer knew `inherited`.
-  void learn(TimelinePoint point, const std::vector<TimelinePoint>& inherited, std::uint64_t at);
+  void learn(TimelinePoint point, const Known& inherited, std::uint64_t at);
   // What this stream knew at its own value `at`.
-  [[nodiscard]] std::vector<TimelinePoint> known_at(std::uint64_t at) const;
+  [[nodiscard]] Known known_at(std::uint64_t at) const;
 
  private:
   struct Step {
     std::uint64_t from;  // the value from which on `known` holds
-    std::vector<TimelinePoint> known;
+    Known known;
   };
-  void merge(std::vector<TimelinePoint>& into, TimelinePoint point) const;
+  // The latest step that holds at `at`, or null.
+  [[nodiscard]] const Step* step_at(std::uint64_t at) const;
+  [[nodiscard]] const Step* latest() const { return steps_.empty() ? nullptr : &steps_[latest_]; }
 
   mutable std::mutex mutex_;  // a leaf: nothing is locked under it
-  std::deque<Step> steps_;    // ascending; points that are done are dropped as it goes
+  std::vector<Step> steps_;   // a ring once it is full: the step after the latest is the oldest
+  std::size_t latest_ = 0;
 };
+
+// What the stream of a point knew there.
+KnownOrder::Known known_at(TimelinePoint point);
 
 }  // namespace tutti

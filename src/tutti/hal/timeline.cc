@@ -52,7 +52,10 @@ std::uint64_t Timeline::look() const noexcept {
 
 bool ask_done(TimelinePoint point) noexcept {
   if (!is_done(point)) {
-    if (DeviceStream* owner = timeline(point.stream).stream()) owner->expect(point.value);
+    if (DeviceStream* owner = timeline(point.stream).stream()) {
+      owner->expect(point.value);
+      owner->polled();
+    }
     if (!is_done(point)) return false;
   }
   if (AccessObserver* observer = access_observer()) [[unlikely]]

@@ -40,6 +40,12 @@ struct DeviceMemory::State final : BlockOwner {
   auto& limit() noexcept { return pool().upstream(); }
 
   void take_back(Block& block) noexcept override;
+  // With the lock held. More is mapped than a limit within a granule allows, so what is in use is held to it here.
+  Block* take(std::size_t bytes, StreamId stream, Site site) {
+    if (stack.statistics().in_use + size_class::bytes_for(bytes) > limit().limit()) [[unlikely]]
+      return nullptr;
+    return stack.allocate(bytes, stream, site);
+  }
   Block* allocate_under_pressure(std::size_t bytes, StreamId stream, Site site);
   // The uses of the blocks that wait longest are awaited through the door; false when no block waits.
   bool await_pending(std::size_t blocks, Site site);
@@ -99,11 +105,11 @@ Block* DeviceMemory::State::allocate_under_pressure(std::size_t bytes, StreamId 
   const auto retry = [&]() -> Block* {
     const std::lock_guard lock(mutex);
     pool().settle();
-    return stack.allocate(bytes, stream, site);
+    return take(bytes, stream, site);
   };
   {
     const std::lock_guard lock(mutex);
-    if (bytes > limit().limit()) return nullptr;  // nothing that could be given up would help
+    if (size_class::bytes_for(bytes) > limit().limit()) return nullptr;  // nothing that could be given up would help
   }
   if (const Relieve relief = relieve.load(std::memory_order_acquire); relief != nullptr && relief(device)) {
     if (Block* block = retry()) return block;
@@ -116,10 +122,9 @@ Block* DeviceMemory::State::allocate_under_pressure(std::size_t bytes, StreamId 
   }
   const std::lock_guard lock(mutex);
   pool().settle();
-  if (!pool().fits_after_trim(bytes)) return stack.allocate(bytes, stream, site);
-  // Memory in pieces: give the pieces back and map them again side by side.
-  stack.trim(site);
-  return stack.allocate(bytes, stream, site);
+  // Memory in pieces: give the pieces back and map them again as one.
+  if (pool().fits_after_trim(bytes)) stack.trim(site);
+  return take(bytes, stream, site);
 }
 
 MemoryInfo DeviceMemory::State::info_locked() {
@@ -144,7 +149,7 @@ void DeviceMemory::State::refuse(std::size_t bytes, Site site) {
   {
     const std::lock_guard lock(mutex);
     facts.info = info_locked();
-    if (bytes <= facts.info.limit) facts.refusal = limit().refusal();
+    if (size_class::bytes_for(bytes) <= facts.info.limit) facts.refusal = limit().refusal();
     facts.owners = tracking().owners();
   }
   throw OutOfMemory(out_of_memory_text(facts), site);
@@ -182,7 +187,7 @@ Ref<Buffer> DeviceMemory::allocate(std::size_t bytes, StreamId stream, Site site
   Block* block = nullptr;
   {
     const std::lock_guard lock(state.mutex);
-    block = state.stack.allocate(bytes, stream, site);
+    block = state.take(bytes, stream, site);
   }
   if (block == nullptr) [[unlikely]] {
     block = state.allocate_under_pressure(bytes, stream, site);
@@ -214,9 +219,10 @@ void DeviceMemory::set_limit(std::uint64_t bytes, Site site) {
   // Returns true when the limit was set.
   const auto attempt = [&] {
     const std::lock_guard lock(state.mutex);
-    if (state.stack.statistics().in_use <= wanted && state.limit().mapped() > wanted) state.stack.trim(site);
+    const std::uint64_t most_mapped = state.limit().most_mapped(wanted);
+    if (state.stack.statistics().in_use <= wanted && state.limit().mapped() > most_mapped) state.stack.trim(site);
     found = state.info_locked();
-    if (found.reserved > wanted) return false;
+    if (found.in_use > wanted || found.reserved > most_mapped) return false;
     state.limit().set_limit(wanted);
     return true;
   };

@@ -55,8 +55,8 @@ class DeviceMemory {
   [[nodiscard]] Device& device() const noexcept;
   [[nodiscard]] MemoryInfo info() const;
   void reset_peak();
-  // 0: the capacity of the space. Throws InvalidArgument with the figures when more is in use, or when what is in use
-  // lies so that less cannot be mapped.
+  // 0: the capacity of the space. What is in use is held to it; what is mapped, to the whole granules that takes. Throws
+  // InvalidArgument with the figures when more is in use, or when what is in use lies so that less cannot be mapped.
   void set_limit(std::uint64_t bytes, Site site);
   // Gives memory nobody uses back to the device; returns the bytes given back.
   std::uint64_t trim(Site site);

@@ -1,4 +1,4 @@
-// A hard limit on the bytes mapped from the layer below; it may be moved at any time.
+// A hard limit on the bytes mapped from the layer below, in whole granules; it may be moved at any time.
 #pragma once
 
 #include <algorithm>
@@ -28,8 +28,13 @@ class LimitAdaptor {
 
   [[nodiscard]] std::uint64_t mapped() const noexcept { return upstream_.mapped(); }
   [[nodiscard]] std::uint64_t room() const noexcept {
-    const std::uint64_t left = limit_ > mapped() ? limit_ - mapped() : 0;
+    const std::uint64_t left = most_mapped(limit_) > mapped() ? most_mapped(limit_) - mapped() : 0;
     return std::min(left, upstream_.room());
+  }
+  // What a limit lets through: the granule it ends in is whole.
+  [[nodiscard]] std::uint64_t most_mapped(std::uint64_t limit) const noexcept {
+    const std::uint64_t over = limit % granule();
+    return over == 0 ? limit : limit - over + granule();
   }
   [[nodiscard]] std::string refusal() const { return refused_here_ ? std::string() : upstream_.refusal(); }
   [[nodiscard]] std::byte* base() const noexcept { return upstream_.base(); }

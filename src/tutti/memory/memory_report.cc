@@ -6,6 +6,7 @@
 
 #include "tutti/base/text.h"
 #include "tutti/hal/device.h"
+#include "tutti/memory/size_class.h"
 
 namespace tutti {
 
@@ -65,18 +66,24 @@ std::string owner_rows(const std::vector<MemoryOwner>& owners, std::size_t most)
 
 std::string what_would_help(const OutOfMemoryFacts& facts) {
   const MemoryInfo& info = facts.info;
-  if (facts.request > info.limit) {
+  const std::uint64_t need = size_class::bytes_for(facts.request);
+  if (facts.request <= info.limit && need > info.limit) {
+    return text("memory is handed out in blocks of ", human_bytes(size_class::unit),
+                " and more, of which the limit holds no such: "
+                "raise the limit (set_memory_limit)");
+  }
+  if (need > info.limit) {
     return "the request alone is larger than the limit: raise the limit (set_memory_limit) or work in smaller pieces";
   }
   if (!facts.refusal.empty()) {
     return "the device itself is full: end other programs on it, trim the memory of other logical devices (trim_memory), or "
            "let go of tensors";
   }
-  if (facts.request <= info.limit - std::min(info.limit, info.in_use)) {
+  if (need <= info.limit - std::min(info.limit, info.in_use)) {
     return "there is enough free memory, but not in one piece: let go of tensors that lie between, or raise the limit "
            "(set_memory_limit)";
   }
-  return text("let go of at least ", human_bytes(facts.request - (info.limit - info.in_use)),
+  return text("let go of at least ", human_bytes(need - (info.limit - std::min(info.limit, info.in_use))),
               " held by the call sites above, or raise the limit (set_memory_limit)");
 }
 

@@ -36,6 +36,8 @@ constexpr std::uint64_t units_for(std::size_t bytes) noexcept {
   return units <= quick_units ? round_up(units) : units;
 }
 
+constexpr std::uint64_t bytes_for(std::size_t bytes) noexcept { return units_for(bytes) * unit; }
+
 inline constexpr unsigned quick_count = of(quick_units) + 1;
 inline constexpr unsigned count = of(most_bytes / unit) + 1;
 inline constexpr unsigned rows = (count + steps - 1) / steps;

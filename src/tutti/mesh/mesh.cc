@@ -6,6 +6,7 @@
 #include "tutti/base/error.h"
 #include "tutti/base/text.h"
 #include "tutti/mesh/world.h"
+#include "tutti/place/configuration.h"
 
 namespace tutti {
 
@@ -53,6 +54,12 @@ Mesh make_mesh(MeshDescription described, const MeshClients& client, std::string
   for (const MeshDim& dim : described.dims) state->sizes.push_back(dim.size);
   state->described = std::move(described);
   return Mesh(std::move(state));
+}
+
+// Where a process is alone and more of them would have made the mesh.
+std::string how_to_launch(int world, std::size_t wanted, std::size_t local) {
+  if (world != 1 || wanted % local != 0) return {};
+  return text(". This process is alone: start it with `tutti launch -n ", wanted / local, " -- ./program`");
 }
 
 // Replaces one -1 by what is left.
@@ -114,6 +121,22 @@ const Mesh::State& Mesh::checked(Site site) const {
 }
 
 const MeshDescription& Mesh::described(Site site) const { return checked(site).described; }
+MeshDevice::operator LogicalDeviceInfo() const {
+  const std::string task = client == process_rank(Site{}) ? std::string() : text("/task:", client);
+  return {.name = text(task, "/device:", to_string(*this)), .type = type, .index = index};
+}
+
+LogicalDevice& Mesh::device(std::size_t position, Site site) const {
+  const std::span<const std::size_t> here = local_positions(site);
+  const auto found = std::find(here.begin(), here.end(), position);
+  if (found != here.end()) return *local_devices()[static_cast<std::size_t>(found - here.begin())];
+  if (position >= size())
+    throw InvalidArgument(text("the mesh has ", size(), " devices; there is none at position ", position), site);
+  throw InvalidArgument(text("the device at position ", position, " of the mesh is ", tutti::to_string(devices()[position]),
+                             " of client ", devices()[position].client, "; this process is client ", client().rank),
+                        site);
+}
+
 const Dims& Mesh::sizes(Site site) const { return checked(site).sizes; }
 std::span<const std::size_t> Mesh::local_positions(Site site) const { return checked(site).local_positions; }
 std::span<LogicalDevice* const> Mesh::local_devices(Site site) const { return checked(site).local_devices; }
@@ -244,10 +267,11 @@ Mesh create_distributed_mesh(const std::vector<MeshDim>& dims, const std::vector
   for (const MeshDim& dim : mesh.dims)
     is_possible = is_possible && dim.size > 0 && !__builtin_mul_overflow(size, dim.size, &size);
   if (is_possible && static_cast<std::size_t>(size) != mesh.devices.size()) {
-    throw InvalidArgument(text("create_distributed_mesh: Global number of devices (", local.size(), " per client * ",
-                               clients.world, " clients = ", mesh.devices.size(),
-                               ") must be equal to total size of the mesh of shape ", sizes_text(mesh), ", which is ", size),
-                          site);
+    throw InvalidArgument(
+        text("create_distributed_mesh: Global number of devices (", local.size(), " per client * ", clients.world,
+             " clients = ", mesh.devices.size(), ") must be equal to total size of the mesh of shape ", sizes_text(mesh),
+             ", which is ", size, how_to_launch(clients.world, static_cast<std::size_t>(size), local.size())),
+        site);
   }
   return make_mesh(std::move(mesh), clients, "create_distributed_mesh", site);
 }

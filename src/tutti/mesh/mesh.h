@@ -48,6 +48,8 @@ class Mesh {
   [[nodiscard]] std::int64_t dim_size(std::string_view dim, Site site = {}) const;
 
   [[nodiscard]] const std::vector<MeshDevice>& devices(Site site = {}) const { return described(site).devices; }
+  // The device at a position, which must be this process's: DeviceScope on(mesh.device(1)).
+  [[nodiscard]] LogicalDevice& device(std::size_t position, Site site = {}) const;
   // One number for each dimension.
   [[nodiscard]] Dims coordinates(std::size_t position, Site site = {}) const;
   [[nodiscard]] std::size_t position(const Dims& coordinates, Site site = {}) const;

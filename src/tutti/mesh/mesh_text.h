@@ -12,6 +12,8 @@
 
 namespace tutti {
 
+struct LogicalDeviceInfo;
+
 struct MeshDim {
   std::string name;
   std::int64_t size = 0;
@@ -23,6 +25,8 @@ struct MeshDevice {
   int client = 0;
   std::string type;
   unsigned index = 0;
+  // For a DeviceScope. Of another process: a device that is not known here.
+  operator LogicalDeviceInfo() const;
   friend bool operator==(const MeshDevice&, const MeshDevice&) = default;
 };
 // "GPU:0"

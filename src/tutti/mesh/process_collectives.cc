@@ -119,7 +119,7 @@ void all_to_all_step(const KernelCall& call, const GroupAttributes& of, Exchange
 
 template <Step step>
 const OpRow& row(const char* name, Infer infer) {
-  return register_op({.name = name, .infer = infer, .may_block = true, .wants_dense = true}, {.cpu = meet_and_exchange<step>});
+  return register_op({.name = name, .infer = infer, .may_block = true}, {.cpu = meet_and_exchange<step>});
 }
 
 // The op runs on the group's stream, whose thread may block; what it reads and writes lies on the GPU. As for a copy between

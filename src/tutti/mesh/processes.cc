@@ -71,7 +71,7 @@ class Job {
     Member* const member = joined({}, site);
     if (member == nullptr)
       throw InvalidState(text("this needs ", ranks.size(), " processes and this one is alone: start it with `tutti launch -n ",
-                              ranks.back() + 1, " -- program`, or with torchrun, mpirun or srun"),
+                              ranks.back() + 1, " -- ./program`, or with torchrun, mpirun or srun"),
                          site);
     check_ranks(ranks, site);
     std::unique_ptr<ProcessGroup>& found = groups_[ranks];

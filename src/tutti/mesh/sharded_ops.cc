@@ -108,17 +108,14 @@ ShardedTensor cast(const ShardedTensor& x, DType dtype, Site site) {
 }
 
 ShardedTensor elementwise(const char* name, UnaryOp op, const ShardedArg& x, Site site) {
-  return map_shards(name, {&x}, site, [&](std::vector<TensorArg>& args) { return op(std::move(args[0]), site); });
+  return map_shards(name, {&x}, site, [&](std::vector<TensorArg>& args) { return op(args[0], site); });
 }
 ShardedTensor elementwise(const char* name, BinaryOp op, const ShardedArg& a, const ShardedArg& b, Site site) {
-  return map_shards(name, {&a, &b}, site,
-                    [&](std::vector<TensorArg>& args) { return op(std::move(args[0]), std::move(args[1]), site); });
+  return map_shards(name, {&a, &b}, site, [&](std::vector<TensorArg>& args) { return op(args[0], args[1], site); });
 }
 ShardedTensor elementwise(const char* name, TernaryOp op, const ShardedArg& a, const ShardedArg& b, const ShardedArg& c,
                           Site site) {
-  return map_shards(name, {&a, &b, &c}, site, [&](std::vector<TensorArg>& args) {
-    return op(std::move(args[0]), std::move(args[1]), std::move(args[2]), site);
-  });
+  return map_shards(name, {&a, &b, &c}, site, [&](std::vector<TensorArg>& args) { return op(args[0], args[1], args[2], site); });
 }
 
 }  // namespace tutti

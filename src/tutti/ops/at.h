@@ -10,9 +10,10 @@
 
 namespace tutti {
 
-// What at() returns; made to be used at once. Values broadcast to the shape that get() has; their dtype must promote to that of
-// the tensor. A mask needs no sync for values that are the same for all of its elements, nor for as many as it has true ones
-// (another number spoils the result); only together with other tensors does the host wait for the count.
+// What at() returns; made to be used at once, while the tensor it was made from lives. Values broadcast to the shape that get()
+// has; their dtype must promote to that of the tensor. A mask needs no sync for values that are the same for all of its elements,
+// nor for as many as it has true ones (another number spoils the result); only together with other tensors does the host wait for
+// the count.
 class [[nodiscard]] At {
  public:
   At(TensorArg x, std::span<const Index> items, Site site);
@@ -26,16 +27,16 @@ class [[nodiscard]] At {
   [[nodiscard]] Tensor get(Site site = {}) const;
 
  private:
-  Tensor update(ScatterMode mode, TensorArg& values, Site site);
+  Tensor update(ScatterMode mode, const TensorArg& values, Site site);
+  [[nodiscard]] Tensor changed(ScatterMode mode, const TensorArg& values, Site site) const;
 
-  Tensor x_;
-  bool is_given_away_;
+  TensorArg x_;
   std::vector<Index> items_;
 };
 
 inline At at(TensorArg x, std::initializer_list<Index> items, Site site = {}) {
-  return {std::move(x), std::span(items.begin(), items.size()), site};
+  return {x, std::span(items.begin(), items.size()), site};
 }
-inline At at(TensorArg x, std::span<const Index> items, Site site = {}) { return {std::move(x), items, site}; }
+inline At at(TensorArg x, std::span<const Index> items, Site site = {}) { return {x, items, site}; }
 
 }  // namespace tutti

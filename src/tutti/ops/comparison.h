@@ -47,11 +47,8 @@ Tensor bitwise_invert(TensorArg x, Site site = {});
 Tensor bitwise_left_shift(TensorArg a, TensorArg b, Site site = {});
 Tensor bitwise_right_shift(TensorArg a, TensorArg b, Site site = {});
 
-#define TUTTI_OPERATOR(sign, function)                     \
-  inline Tensor operator sign(TensorArg a, TensorArg b) {  \
-    const Site site = a.is_number() ? b.site() : a.site(); \
-    return function(std::move(a), std::move(b), site);     \
-  }
+#define TUTTI_OPERATOR(sign, function) \
+  inline Tensor operator sign(TensorArg a, TensorArg b) { return function(a, b, a.is_number() ? b.site() : a.site()); }
 TUTTI_OPERATOR(<, less)
 TUTTI_OPERATOR(<=, less_equal)
 TUTTI_OPERATOR(>, greater)
@@ -60,9 +57,6 @@ TUTTI_OPERATOR(&, bitwise_and)
 TUTTI_OPERATOR(|, bitwise_or)
 TUTTI_OPERATOR(^, bitwise_xor)
 #undef TUTTI_OPERATOR
-inline Tensor operator~(TensorArg x) {
-  const Site site = x.site();
-  return bitwise_invert(std::move(x), site);
-}
+inline Tensor operator~(TensorArg x) { return bitwise_invert(x, x.site()); }
 
 }  // namespace tutti

@@ -20,8 +20,8 @@ void infer_same(Inference& in) {
   in.output(in.dtype(0), in.shape(0));
 }
 
-const OpRow& constant_row = register_op({.name = "_EagerConst", .infer = infer_same, .is_copy = true});
-const OpRow& copy_row = register_op({.name = "_Copy", .infer = infer_same, .is_copy = true});
+const OpRow& constant_row = register_op({.name = "_EagerConst", .infer = infer_same, .is_copy = true, .strided = true});
+const OpRow& copy_row = register_op({.name = "_Copy", .infer = infer_same, .is_copy = true, .strided = true});
 const OpRow& fill_row = register_op({.name = "Fill", .infer = infer_wanted, .is_elementwise = true});
 const OpRow& empty_row = register_op({.name = "Empty", .infer = infer_wanted});
 
@@ -31,23 +31,6 @@ namespace detail {
 
 void raise_ragged(Site site) {
   throw ShapeError("constant: the nested lists are ragged; every row must be as long as the first", site);
-}
-
-template <>
-Tensor nested_constant<bool, 1>(const std::initializer_list<bool>& list, Site site) {
-  return from_bytes(DType::boolean, {static_cast<std::int64_t>(list.size())}, std::as_bytes(std::span(list.begin(), list.size())),
-                    site);
-}
-
-template <>
-Tensor nested_constant<bool, 2>(const std::initializer_list<std::initializer_list<bool>>& list, Site site) {
-  const std::size_t columns = list.size() > 0 ? list.begin()->size() : 0;
-  std::vector<std::byte> bytes;
-  for (const auto& row : list) {
-    if (row.size() != columns) raise_ragged(site);
-    for (const bool value : row) bytes.push_back(std::byte{value});
-  }
-  return from_bytes(DType::boolean, {static_cast<std::int64_t>(list.size()), static_cast<std::int64_t>(columns)}, bytes, site);
 }
 
 }  // namespace detail
@@ -70,43 +53,49 @@ Tensor constant(const std::vector<bool>& values, const Shape& shape, Site site) 
 }
 Tensor constant(const std::vector<bool>& values, Site site) { return constant(values, values.size(), site); }
 
-Tensor full(const Shape& shape, TensorArg value, std::optional<DType> dtype, Site site) {
-  const OutputSpec spec{dtype ? *dtype : detail::dtype_of_arg(value, site), shape};
-  checked_bytes(spec.dtype, shape, site);
+namespace {
+
+Tensor filled(const Shape& shape, const TensorArg& value, DType dtype, const Tensor* like, Site site) {
+  const OutputSpec spec{dtype, shape};
+  checked_bytes(dtype, shape, site);
   Tensor held;
   OpCall call(fill_row, site);
   call.add(detail::input_of(value, spec.dtype, held, site));
   if (!value.is_number() && value.tensor().rank() != 0)
     throw ShapeError(text("full: the value must be one element, not of shape ", to_string(value.tensor().shape())), site);
   call.wanted = &spec;
+  call.like = like != nullptr ? &like->impl(site) : nullptr;
   execute(call);
   return std::move(call.outputs[0]);
 }
 
-Tensor zeros(const Shape& shape, DType dtype, Site site) { return full(shape, 0, dtype, site); }
-Tensor ones(const Shape& shape, DType dtype, Site site) { return full(shape, 1, dtype, site); }
-
-Tensor empty(const Shape& shape, DType dtype, Site site) {
-  if (dtype == DType::boolean) return zeros(shape, dtype, site);  // not every byte is a bool
+Tensor unfilled(const Shape& shape, DType dtype, const Tensor* like, Site site) {
+  if (dtype == DType::boolean) return filled(shape, 0, dtype, like, site);  // not every byte is a bool
   const OutputSpec spec{dtype, shape};
   checked_bytes(dtype, shape, site);
   OpCall call(empty_row, site);
   call.wanted = &spec;
+  call.like = like != nullptr ? &like->impl(site) : nullptr;
   execute(call);
   return std::move(call.outputs[0]);
 }
 
+}  // namespace
+
+Tensor full(const Shape& shape, TensorArg value, std::optional<DType> dtype, Site site) {
+  return filled(shape, value, dtype ? *dtype : detail::dtype_of_arg(value, site), nullptr, site);
+}
+Tensor zeros(const Shape& shape, DType dtype, Site site) { return full(shape, 0, dtype, site); }
+Tensor ones(const Shape& shape, DType dtype, Site site) { return full(shape, 1, dtype, site); }
+Tensor empty(const Shape& shape, DType dtype, Site site) { return unfilled(shape, dtype, nullptr, site); }
+
 Tensor full_like(const Tensor& x, TensorArg value, std::optional<DType> dtype, Site site) {
-  return full(x.shape(site), std::move(value), dtype.value_or(x.dtype()), site);
+  return filled(x.shape(site), value, dtype.value_or(x.dtype()), &x, site);
 }
-Tensor zeros_like(const Tensor& x, std::optional<DType> dtype, Site site) {
-  return zeros(x.shape(site), dtype.value_or(x.dtype()), site);
-}
-Tensor ones_like(const Tensor& x, std::optional<DType> dtype, Site site) {
-  return ones(x.shape(site), dtype.value_or(x.dtype()), site);
-}
+Tensor zeros_like(const Tensor& x, std::optional<DType> dtype, Site site) { return full_like(x, 0, dtype, site); }
+Tensor ones_like(const Tensor& x, std::optional<DType> dtype, Site site) { return full_like(x, 1, dtype, site); }
 Tensor empty_like(const Tensor& x, std::optional<DType> dtype, Site site) {
-  return empty(x.shape(site), dtype.value_or(x.dtype()), site);
+  return unfilled(x.shape(site), dtype.value_or(x.dtype()), &x, site);
 }
 
 namespace {

@@ -11,6 +11,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "tutti/base/inline_vector.h"
 #include "tutti/ops/tensor_arg.h"
 
 namespace tutti {
@@ -54,9 +55,13 @@ struct Nested<T, 0> {
   using type = T;
 };
 
+// A vector of bools has no bytes to take.
+template <class T>
+using Values = InlineVector<std::conditional_t<std::is_same_v<T, bool>, std::uint8_t, T>, 64>;
+
 // Flattens nested braces, checking that every row is as long as the first.
 template <class T, std::size_t Depth>
-void flatten(const typename Nested<T, Depth>::type& list, std::size_t level, Dims& shape, std::vector<T>& out, Site site) {
+void flatten(const typename Nested<T, Depth>::type& list, std::size_t level, Dims& shape, Values<T>& out, Site site) {
   if constexpr (Depth == 0) {
     out.push_back(list);
   } else {
@@ -73,16 +78,11 @@ void flatten(const typename Nested<T, Depth>::type& list, std::size_t level, Dim
 template <class T, std::size_t Depth>
 Tensor nested_constant(const typename Nested<T, Depth>::type& list, Site site) {
   Dims shape{};  // zeroed: gcc cannot see that flatten writes a size before it reads it
-  std::vector<T> values;
+  Values<T> values;
   flatten<T, Depth>(list, 0, shape, values, site);
   while (shape.size() < Depth) shape.push_back(0);
-  return from_bytes(dtype_of<T>, shape, std::as_bytes(std::span<const T>(values)), site);
+  return from_bytes(dtype_of<T>, shape, std::as_bytes(values.view()), site);
 }
-// vector<bool> has no bytes to take.
-template <>
-Tensor nested_constant<bool, 1>(const std::initializer_list<bool>& list, Site site);
-template <>
-Tensor nested_constant<bool, 2>(const std::initializer_list<std::initializer_list<bool>>& list, Site site);
 }  // namespace detail
 
 template <Element T>
@@ -109,7 +109,7 @@ Tensor full(const Shape& shape, TensorArg value, std::optional<DType> dtype = {}
 // Of unspecified values.
 Tensor empty(const Shape& shape, DType dtype = DType::f32, Site site = {});
 
-// The shape of x, and its dtype unless another is named.
+// The shape of x, and its dtype unless another is named; without a scope, on the GPU of x.
 Tensor full_like(const Tensor& x, TensorArg value, std::optional<DType> dtype = {}, Site site = {});
 Tensor zeros_like(const Tensor& x, std::optional<DType> dtype = {}, Site site = {});
 Tensor ones_like(const Tensor& x, std::optional<DType> dtype = {}, Site site = {});

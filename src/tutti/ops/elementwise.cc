@@ -49,7 +49,7 @@ namespace {
 // What leaves integers as they are.
 template <class F>
 Tensor unary_of_floats(TensorArg& x, Site site) {
-  if (kind_of(detail::dtype_of_arg(x, site)) == DTypeKind::integer) return positive(std::move(x), site);
+  if (kind_of(detail::dtype_of_arg(x, site)) == DTypeKind::integer) return positive(x, site);
   return unary<F>(x, site);
 }
 
@@ -72,19 +72,19 @@ Tensor remainder(TensorArg a, TensorArg b, Site site) { return binary<scalar::Re
 Tensor pow(TensorArg a, TensorArg b, Site site) {
   const bool is_square = !a.is_number() && b.is_number() && b.number().kind == DTypeKind::integer && b.number().integer == 2 &&
                          !b.number().is_too_large;
-  return is_square ? square(std::move(a), site) : binary<scalar::Power>(a, b, site);
+  return is_square ? square(a, site) : binary<scalar::Power>(a, b, site);
 }
 Tensor maximum(TensorArg a, TensorArg b, Site site) { return binary<scalar::Maximum>(a, b, site); }
 Tensor minimum(TensorArg a, TensorArg b, Site site) { return binary<scalar::Minimum>(a, b, site); }
 Tensor clip(TensorArg x, std::optional<TensorArg> min, std::optional<TensorArg> max, Site site) {
   if (min && max) return detail::ternary<scalar::Clip>(x, *min, *max, site);
-  if (min) return maximum(std::move(x), std::move(*min), site);
-  if (max) return minimum(std::move(x), std::move(*max), site);
-  return positive(std::move(x), site);
+  if (min) return maximum(x, *min, site);
+  if (max) return minimum(x, *max, site);
+  return positive(x, site);
 }
 
 Tensor abs(TensorArg x, Site site) {
-  if (detail::dtype_of_arg(x, site) == DType::u8) return positive(std::move(x), site);
+  if (detail::dtype_of_arg(x, site) == DType::u8) return positive(x, site);
   return unary<scalar::Abs>(x, site);
 }
 Tensor negative(TensorArg x, Site site) { return unary<scalar::Negative>(x, site); }
@@ -92,7 +92,10 @@ Tensor positive(TensorArg x, Site site) {
   if (detail::dtype_of_arg(x, site) == DType::boolean) {
     throw DTypeError("positive takes numbers; the dtype is bool. Cast it to one that holds numbers first", site);
   }
-  return x.is_number() ? add(std::move(x), 0, site) : x.tensor();
+  if (x.is_number()) return add(x, 0, site);
+  Tensor same = x.tensor();
+  x.let_go();
+  return same;
 }
 Tensor sign(TensorArg x, Site site) { return unary<scalar::Sign>(x, site); }
 Tensor square(TensorArg x, Site site) { return unary<scalar::Square>(x, site); }
@@ -113,8 +116,7 @@ Tensor where(TensorArg condition, TensorArg a, TensorArg b, Site site) {
   call.add(detail::input_of(a, dtype, held_a, site));
   call.add(detail::input_of(b, dtype, held_b, site));
   execute(call);
-  a.let_go();
-  b.let_go();
+  for (const TensorArg* arg : {&condition, &a, &b}) arg->let_go();
   return std::move(call.outputs[0]);
 }
 

@@ -59,42 +59,24 @@ namespace detail {
 // The line that an operator stands in.
 inline Site site_of(const TensorArg& a, const TensorArg& b) noexcept { return a.is_number() ? b.site() : a.site(); }
 // a = op(a, b). Where op throws, a stays as it was.
-inline Tensor& assign(Tensor& a, TensorArg& b, Tensor (*op)(TensorArg, TensorArg, Site)) {
+inline Tensor& assign(Tensor& a, const TensorArg& b, Tensor (*op)(TensorArg, TensorArg, Site)) {
   const Site site = b.site();
   const bool is_both = !b.is_number() && &b.tensor() == &a;
-  return a = op(is_both ? TensorArg(a, site) : TensorArg::replaced(a, site), std::move(b), site);
+  return a = op(is_both ? TensorArg(a, site) : TensorArg(std::move(a), site), b, site);
 }
 }  // namespace detail
 
-inline Tensor operator+(TensorArg a, TensorArg b) {
-  const Site site = detail::site_of(a, b);
-  return add(std::move(a), std::move(b), site);
-}
-inline Tensor operator-(TensorArg a, TensorArg b) {
-  const Site site = detail::site_of(a, b);
-  return subtract(std::move(a), std::move(b), site);
-}
-inline Tensor operator*(TensorArg a, TensorArg b) {
-  const Site site = detail::site_of(a, b);
-  return multiply(std::move(a), std::move(b), site);
-}
-inline Tensor operator/(TensorArg a, TensorArg b) {
-  const Site site = detail::site_of(a, b);
-  return divide(std::move(a), std::move(b), site);
-}
-inline Tensor operator%(TensorArg a, TensorArg b) {
-  const Site site = detail::site_of(a, b);
-  return remainder(std::move(a), std::move(b), site);
-}
+inline Tensor operator+(TensorArg a, TensorArg b) { return add(a, b, detail::site_of(a, b)); }
+inline Tensor operator-(TensorArg a, TensorArg b) { return subtract(a, b, detail::site_of(a, b)); }
+inline Tensor operator*(TensorArg a, TensorArg b) { return multiply(a, b, detail::site_of(a, b)); }
+inline Tensor operator/(TensorArg a, TensorArg b) { return divide(a, b, detail::site_of(a, b)); }
+inline Tensor operator%(TensorArg a, TensorArg b) { return remainder(a, b, detail::site_of(a, b)); }
+inline Tensor operator-(TensorArg x) { return negative(x, x.site()); }
 // x becomes x + y, in its own memory where nobody else holds it. Other tensors, views of x too, keep their values.
 inline Tensor& operator+=(Tensor& a, TensorArg b) { return detail::assign(a, b, add); }
 inline Tensor& operator-=(Tensor& a, TensorArg b) { return detail::assign(a, b, subtract); }
 inline Tensor& operator*=(Tensor& a, TensorArg b) { return detail::assign(a, b, multiply); }
 inline Tensor& operator/=(Tensor& a, TensorArg b) { return detail::assign(a, b, divide); }
 inline Tensor& operator%=(Tensor& a, TensorArg b) { return detail::assign(a, b, remainder); }
-inline Tensor operator-(TensorArg x) {
-  const Site site = x.site();
-  return negative(std::move(x), site);
-}
 
 }  // namespace tutti

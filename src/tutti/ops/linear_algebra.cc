@@ -77,9 +77,7 @@ void infer_qr(Inference& in) {
   in.output(in.dtype(0), r);
 }
 
-OpDefinition decomposition(const char* name, Infer infer) {
-  return {.name = name, .infer = infer, .wants_dense = true, .takes = wide_floats};
-}
+OpDefinition decomposition(const char* name, Infer infer) { return {.name = name, .infer = infer, .takes = wide_floats}; }
 
 const OpRow& cholesky_row = register_op(decomposition("Cholesky", infer_cholesky));
 const OpRow& solve_row = register_op(decomposition("MatrixSolve", infer_solve));

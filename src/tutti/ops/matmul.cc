@@ -32,7 +32,7 @@ void infer_matmul(Inference& in) {
   in.output(in.dtype(0), out);
 }
 
-const OpRow& matmul_row = register_op({.name = "MatMul", .infer = infer_matmul});
+const OpRow& matmul_row = register_op({.name = "MatMul", .infer = infer_matmul, .strided = true});
 
 std::atomic<bool>& tf32_setting() noexcept {
   static std::atomic<bool> setting{environment_bool("TUTTI_ALLOW_TF32").value_or(false)};

@@ -68,20 +68,21 @@ void infer_argument(Inference& in) {
   in.output(DType::i64, kept);
 }
 
-const OpRow& sum_row = register_op({.name = "Sum", .infer = infer_sum});
-const OpRow& prod_row = register_op({.name = "Prod", .infer = infer_sum});
-const OpRow& max_row = register_op({.name = "Max", .infer = infer_extremum});
-const OpRow& min_row = register_op({.name = "Min", .infer = infer_extremum});
-const OpRow& mean_row = register_op({.name = "Mean", .infer = infer_same_dtype, .takes = floating_dtypes});
-const OpRow& var_row = register_op({.name = "Var", .infer = infer_same_dtype, .takes = floating_dtypes});
-const OpRow& std_row = register_op({.name = "Std", .infer = infer_same_dtype, .takes = floating_dtypes});
-const OpRow& all_row = register_op({.name = "All", .infer = infer_truth});
-const OpRow& any_row = register_op({.name = "Any", .infer = infer_truth});
-const OpRow& count_on_axes_row = register_op({.name = "CountNonzeroOnAxes", .infer = infer_count_on_axes});
-const OpRow& log_sum_exp_row = register_op({.name = "LogSumExp", .infer = infer_same_dtype, .takes = floating_dtypes});
-const OpRow& norm_row = register_op({.name = "Norm", .infer = infer_norm, .takes = floating_dtypes});
-const OpRow& argmax_row = register_op({.name = "ArgMax", .infer = infer_argument});
-const OpRow& argmin_row = register_op({.name = "ArgMin", .infer = infer_argument});
+const OpRow& sum_row = register_op({.name = "Sum", .infer = infer_sum, .strided = true});
+const OpRow& prod_row = register_op({.name = "Prod", .infer = infer_sum, .strided = true});
+const OpRow& max_row = register_op({.name = "Max", .infer = infer_extremum, .strided = true});
+const OpRow& min_row = register_op({.name = "Min", .infer = infer_extremum, .strided = true});
+const OpRow& mean_row = register_op({.name = "Mean", .infer = infer_same_dtype, .strided = true, .takes = floating_dtypes});
+const OpRow& var_row = register_op({.name = "Var", .infer = infer_same_dtype, .strided = true, .takes = floating_dtypes});
+const OpRow& std_row = register_op({.name = "Std", .infer = infer_same_dtype, .strided = true, .takes = floating_dtypes});
+const OpRow& all_row = register_op({.name = "All", .infer = infer_truth, .strided = true});
+const OpRow& any_row = register_op({.name = "Any", .infer = infer_truth, .strided = true});
+const OpRow& count_on_axes_row = register_op({.name = "CountNonzeroOnAxes", .infer = infer_count_on_axes, .strided = true});
+const OpRow& log_sum_exp_row =
+    register_op({.name = "LogSumExp", .infer = infer_same_dtype, .strided = true, .takes = floating_dtypes});
+const OpRow& norm_row = register_op({.name = "Norm", .infer = infer_norm, .strided = true, .takes = floating_dtypes});
+const OpRow& argmax_row = register_op({.name = "ArgMax", .infer = infer_argument, .strided = true});
+const OpRow& argmin_row = register_op({.name = "ArgMin", .infer = infer_argument, .strided = true});
 
 // The shape of the result: a reduced axis has size 1 or is gone.
 Shape shape_without(const Shape& from, std::uint32_t mask, bool keepdims) {

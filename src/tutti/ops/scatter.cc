@@ -63,7 +63,7 @@ void infer_scatter(Inference& in) {
 }
 
 const OpRow& scatter_row(const char* name) {
-  return register_op({.name = name, .infer = infer_scatter, .access = {Access::consume, Access::read}});
+  return register_op({.name = name, .infer = infer_scatter, .access = {Access::consume, Access::read}, .strided = true});
 }
 
 // In the order of ScatterMode.
@@ -89,12 +89,12 @@ Tensor detail::values_for(const Tensor& given, DType dtype, const Shape& places,
   return given.shape() == places || given.rank() == 0 ? converted : broadcast_to(converted, places, site);
 }
 
-Tensor detail::scatter_values(Tensor x, bool is_given_away, const ScatterAttributes& attributes, std::span<const Tensor> indices,
-                              const Shape& places, TensorArg& values, Site site) {
-  const DType dtype = x.dtype(site);
+Tensor detail::scatter_values(const TensorArg& x, const ScatterAttributes& attributes, std::span<const Tensor> indices,
+                              const Shape& places, const TensorArg& values, Site site) {
+  const DType dtype = x.tensor().dtype(site);
   Tensor held;
   OpCall call(*rows[static_cast<std::size_t>(attributes.mode)], site);
-  call.add({.tensor = &x.impl(), .is_given_away = is_given_away});
+  call.add({.tensor = &x.tensor().impl(), .is_given_away = x.is_given_away()});
   if (values.is_number()) {
     call.add(scalar_input(values.number(), dtype, site));
   } else {
@@ -104,17 +104,14 @@ Tensor detail::scatter_values(Tensor x, bool is_given_away, const ScatterAttribu
   for (const Tensor& each : indices) call.add(each);
   call.attributes = Attributes(attributes);
   execute(call);
-  values.let_go();
+  x.let_go();
   return std::move(call.outputs[0]);
 }
 
 Tensor scatter(TensorArg x, std::int64_t axis, const Tensor& indices, TensorArg values, const ScatterOptions& options,
                Site site) {
   if (x.is_number()) throw InvalidArgument("scatter changes places of a tensor; a number was given", site);
-  Tensor into = x.tensor();
-  const bool is_given_away = x.is_given_away();
-  x.let_go();
-  const Shape& shape = into.shape(site);
+  const Shape shape = x.tensor().shape(site);
   const std::size_t along = checked_axis(axis, shape.size(), site);
   const Tensor checked = detail::as_indices(indices, site);
   bool fits = indices.rank() == shape.size();
@@ -132,7 +129,9 @@ Tensor scatter(TensorArg x, std::int64_t axis, const Tensor& indices, TensorArg 
   attributes.rank = static_cast<std::int8_t>(shape.size());
   const Dims strides = dense_strides(shape);
   for (std::size_t i = 0; i < shape.size(); ++i) attributes.axes[i] = {shape[i], strides[i]};
-  return detail::scatter_values(std::move(into), is_given_away, attributes, {&checked, 1}, checked.shape(), values, site);
+  Tensor out = detail::scatter_values(x, attributes, {&checked, 1}, checked.shape(), values, site);
+  values.let_go();
+  return out;
 }
 
 }  // namespace tutti

@@ -24,12 +24,13 @@ struct WeakScalar {
 template <class T>
 concept Number = std::is_arithmetic_v<T> || std::same_as<T, f16> || std::same_as<T, bf16>;
 
-// `a * w + b` keeps its line: the conversion from an operand captures it.
+// `a * w + b` keeps its line: the conversion from an operand captures it. For parameters: it points to the caller's tensor.
 class TensorArg {
  public:
-  TensorArg(const Tensor& tensor, Site site = {}) : tensor_(&tensor), site_(site) {}
-  // The memory may be reused for the result when nobody else holds it.
-  TensorArg(Tensor&& tensor, Site site = {}) : given_(std::move(tensor)), is_given_away_(true), site_(site) {}
+  TensorArg(const Tensor& tensor, Site site = {}) noexcept : tensor_(&tensor), site_(site) {}
+  // The memory may be reused for the result when nobody else holds it. The caller keeps the tensor until the op is under
+  // way, so a call that throws loses nothing.
+  TensorArg(Tensor&& tensor, Site site = {}) noexcept : tensor_(&tensor), given_(&tensor), site_(site) {}
   template <Number T>
   TensorArg(T value, Site site = {}) noexcept : is_number_(true), site_(site) {
     if constexpr (std::same_as<T, bool>) {
@@ -44,28 +45,23 @@ class TensorArg {
     }
   }
 
-  // Given away where it stands: the result is about to be assigned to it.
-  static TensorArg replaced(const Tensor& tensor, Site site) {
-    TensorArg out(tensor, site);
-    out.is_given_away_ = true;
-    return out;
-  }
-
   [[nodiscard]] bool is_number() const noexcept { return is_number_; }
   [[nodiscard]] const WeakScalar& number() const noexcept { return scalar_; }
-  [[nodiscard]] const Tensor& tensor() const noexcept { return tensor_ != nullptr ? *tensor_ : given_; }
-  [[nodiscard]] bool is_given_away() const noexcept { return is_given_away_; }
+  // Not of a number.
+  [[nodiscard]] const Tensor& tensor() const noexcept { return *tensor_; }
+  [[nodiscard]] bool is_given_away() const noexcept { return given_ != nullptr; }
   [[nodiscard]] Site site() const noexcept { return site_; }
-  // Once the op is under way. An argument lives to the end of the caller's whole expression; what was given away must
-  // not, or the next op of that expression would find its memory shared.
-  void let_go() noexcept { given_ = {}; }
+  // Once the op is under way: the caller's tensor is empty from now on. A temporary lives to the end of the caller's whole
+  // expression, and the next op of that expression would find its memory shared.
+  void let_go() const noexcept {
+    if (given_ != nullptr) *given_ = {};
+  }
 
  private:
   const Tensor* tensor_ = nullptr;
-  Tensor given_;
+  Tensor* given_ = nullptr;
   WeakScalar scalar_;
   bool is_number_ = false;
-  bool is_given_away_ = false;
   Site site_;
 };
 

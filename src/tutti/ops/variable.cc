@@ -32,14 +32,14 @@ namespace {
 // Rows of the log and of the journal, as TensorFlow names them; the work itself is a copy.
 void infer_nothing(Inference& in) { in.reject_shapes("use a Variable"); }
 const OpRow& assign_row =
-    register_op({.name = "AssignVariableOp", .infer = infer_nothing, .access = {Access::update, Access::read}});
+    register_op({.name = "AssignVariableOp", .infer = infer_nothing, .access = {Access::update, Access::read}, .strided = true});
 
 LogicalDevice& device_for(const Tensor& initial, Site site) {
   static const OpRow& copy = find_op("_Copy");
   Runtime& instance = runtime(site);
   if (detail::current_scope == nullptr || detail::current_scope->is_automatic)
     return instance.of(initial.impl(site).buffer()->device());
-  return place_op(instance, "VarHandleOp", copy.mask_for(DType::f32), nullptr, site);
+  return place_op(instance, "VarHandleOp", copy.mask_for(DType::f32), {}, site);
 }
 
 }  // namespace

@@ -60,13 +60,10 @@ std::optional<bool> first_bool(Names... names) {
   return out;
 }
 
-// CUDA_VISIBLE_DEVICES and its twin: which GPUs there are at all, and in which order. For real GPUs the driver itself has
-// followed CUDA_VISIBLE_DEVICES already.
+// Which GPUs there are at all, and in which order. CUDA_VISIBLE_DEVICES is for real ones, whose driver has followed it already.
 void apply_visible_list(std::vector<PhysicalDeviceInfo>& gpus) {
   const char* variable = "TUTTI_VISIBLE_DEVICES";
-  std::optional<DeviceList> list = environment_device_list(variable);
-  const bool driver_followed = !gpus.empty() && gpus.front().backend == BackendKind::cuda;
-  if (!list && !driver_followed) list = environment_device_list(variable = "CUDA_VISIBLE_DEVICES");
+  const std::optional<DeviceList> list = environment_device_list(variable);
   if (!list) return;
   std::vector<PhysicalDeviceInfo> kept;
   for (const ListedDevice& wanted : *list) {

@@ -56,6 +56,16 @@ void warn_once(Site site, const std::string& line) {
   if (said.emplace(site.file(), site.line(), site.column()).second) log(LogLevel::warning, line);
 }
 
+// What a log line adds where the device is not the one that the scope, or the lowest index, would have given.
+std::string rule_in_log(const LogicalDevice& device, PlacementReason reason) {
+  switch (reason) {
+    case PlacementReason::no_kernel:
+    case PlacementReason::soft_placement: return text(" (", to_string(reason), ": ", last.requested, ")");
+    case PlacementReason::inputs: return device.index() > 0 ? text(" (", to_string(reason), ")") : "";
+    default: return "";
+  }
+}
+
 [[noreturn]] void raise_no_kernel(const Runtime& instance, const char* op, KernelMask kernels, Site site) {
   std::string have;
   for (std::size_t kind = 0; kind < backend_kinds; ++kind) {
@@ -68,7 +78,8 @@ void warn_once(Site site, const std::string& line) {
 
 // The slow paths: no kernel where it was asked for, or no such device.
 std::pair<LogicalDevice*, PlacementReason> fall_back(const Runtime& instance, const char* op, KernelMask kernels,
-                                                     const DeviceSpec& spec, Site site) {
+                                                     const detail::ScopeEntry& scope, Site site) {
+  const DeviceSpec& spec = scope.spec;
   if (exists(instance, spec)) {
     if (instance.cpu().has(kernels)) return {&instance.cpu(), PlacementReason::no_kernel};
     LogicalDevice* any = get_soft_device_placement() ? first_with_kernel(instance, kernels, nullptr) : nullptr;
@@ -76,8 +87,9 @@ std::pair<LogicalDevice*, PlacementReason> fall_back(const Runtime& instance, co
     return {any, PlacementReason::soft_placement};
   }
   if (!get_soft_device_placement()) {
-    throw UnknownDevice(text(full_name(spec), " unknown device, asked for by op ", op, "; visible devices: ",
-                             device_list(instance), ". set_soft_device_placement(true) would choose an existing one"),
+    throw UnknownDevice(text(full_name(spec), " unknown device, asked for by op ", op, " in the scope at ",
+                             scope.site.to_string(), "; visible devices: ", device_list(instance), how_to_have(instance, spec),
+                             ". set_soft_device_placement(true) would choose an existing one"),
                         site);
   }
   LogicalDevice* best = first_with_kernel(instance, kernels, nullptr);
@@ -94,6 +106,7 @@ const char* to_string(PlacementReason reason) noexcept {
     case PlacementReason::automatic: return "automatic";
     case PlacementReason::scope: return "device scope";
     case PlacementReason::variable: return "variable";
+    case PlacementReason::inputs: return "all inputs are there";
     case PlacementReason::no_kernel: return "no kernel on the device asked for";
     case PlacementReason::soft_placement: return "soft placement";
     case PlacementReason::explicit_copy: return "explicit copy";
@@ -108,12 +121,8 @@ PlacementRecord last_placement() {
 
 void record_placement(const char* op, LogicalDevice& device, PlacementReason reason, Site site) {
   last = {op, detail::current_scope != nullptr ? detail::current_scope->requested : "", &device, reason, 0, 0, site};
-  if (get_log_device_placement()) [[unlikely]] {
-    log_requested(text("Executing op ", op, " in device ", device.name(),
-                       reason == PlacementReason::no_kernel || reason == PlacementReason::soft_placement
-                           ? text(" (", to_string(reason), ": ", last.requested, ")")
-                           : ""));
-  }
+  if (get_log_device_placement()) [[unlikely]]
+    log_requested(text("Executing op ", op, " in device ", device.name(), rule_in_log(device, reason)));
   if (journal::is_recording()) [[unlikely]] {
     const Nanoseconds at = now();
     journal::record(
@@ -121,18 +130,24 @@ void record_placement(const char* op, LogicalDevice& device, PlacementReason rea
   }
 }
 
-LogicalDevice& place_op(Runtime& instance, const char* op, KernelMask kernels, LogicalDevice* pinned, Site site) {
+LogicalDevice& place_op(Runtime& instance, const char* op, KernelMask kernels, const PlacementTies& ties, Site site) {
   LogicalDevice* chosen = nullptr;
   PlacementReason reason = PlacementReason::automatic;
   detail::ScopeEntry* scope = detail::current_scope;
   if (scope != nullptr && scope->is_left.load(std::memory_order_relaxed)) [[unlikely]]
     scope = detail::without_left_scopes();
-  if (pinned != nullptr && pinned->has(kernels)) {
-    chosen = pinned;
+  if (ties.variable != nullptr && ties.variable->has(kernels)) {
+    chosen = ties.variable;
     reason = PlacementReason::variable;
   } else if (scope == nullptr || scope->is_automatic) {
-    chosen = first_with_kernel(instance, kernels, nullptr);
-    if (chosen == nullptr) raise_no_kernel(instance, op, kernels, site);
+    LogicalDevice* const holder = ties.inputs != nullptr ? &instance.of(*ties.inputs) : nullptr;
+    if (holder != nullptr && !holder->is_cpu() && holder->has(kernels)) {
+      chosen = holder;
+      reason = PlacementReason::inputs;
+    } else {
+      chosen = first_with_kernel(instance, kernels, nullptr);
+      if (chosen == nullptr) raise_no_kernel(instance, op, kernels, site);
+    }
   } else if (scope->resolved != nullptr && scope->resolved->has(kernels)) {
     chosen = scope->resolved;
     reason = PlacementReason::scope;
@@ -140,7 +155,7 @@ LogicalDevice& place_op(Runtime& instance, const char* op, KernelMask kernels, L
     chosen = first_with_kernel(instance, kernels, &scope->spec);
     reason = PlacementReason::scope;
     if (chosen == nullptr) {
-      std::tie(chosen, reason) = fall_back(instance, op, kernels, scope->spec, site);
+      std::tie(chosen, reason) = fall_back(instance, op, kernels, *scope, site);
     } else if (scope->spec.type && scope->spec.index) {
       scope->resolved = chosen;
     }

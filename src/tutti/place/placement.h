@@ -13,6 +13,7 @@ enum class PlacementReason : std::uint8_t {
   automatic,       // best device type with a kernel, lowest index
   scope,           // a device scope asked for it
   variable,        // it reads or writes a variable there
+  inputs,          // all its tensor inputs are on that GPU
   no_kernel,       // the device asked for has no kernel for the op, the CPU has
   soft_placement,  // the device asked for does not exist
   explicit_copy,   // the caller named the device
@@ -31,8 +32,13 @@ struct PlacementRecord {
 };
 PlacementRecord last_placement();
 
-// Decides for an op with kernels for these backends; `pinned` is a variable's device or null. Records and logs it.
-LogicalDevice& place_op(Runtime& runtime, const char* op, KernelMask kernels, LogicalDevice* pinned, Site site);
+// What ties an op to a device; null: nothing.
+struct PlacementTies {
+  LogicalDevice* variable = nullptr;  // where the variable it touches is
+  const Device* inputs = nullptr;     // what holds all its tensor inputs; counts if it is a GPU
+};
+// Decides for an op with kernels for these backends. Records and logs it.
+LogicalDevice& place_op(Runtime& runtime, const char* op, KernelMask kernels, const PlacementTies& ties, Site site);
 // The caller named the device itself.
 void record_placement(const char* op, LogicalDevice& device, PlacementReason reason, Site site);
 // An input of the op that was just placed is copied for it.

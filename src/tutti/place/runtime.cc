@@ -39,8 +39,11 @@ bool LogicalDevice::fits(const DeviceSpec& spec) const noexcept {
 DeviceStream& LogicalDevice::lend_stream(const StreamOptions& options) {
   {
     const std::lock_guard lock(mutex_);
-    const auto drained = std::find_if(returned_.begin(), returned_.end(),
-                                      [&](const DeviceStream* s) { return s->options() == options && ask_done(s->last()); });
+    const auto drained = std::find_if(returned_.begin(), returned_.end(), [&](DeviceStream* s) {
+      if (!(s->options() == options)) return false;
+      if (!s->is_idle()) s->expect(s->last().value);  // not ask_done: no work may run under this lock
+      return s->is_idle();
+    });
     if (drained != returned_.end()) {
       DeviceStream& stream = **drained;
       returned_.erase(drained);
@@ -145,6 +148,13 @@ std::string device_list(const Runtime& instance) {
   return out;
 }
 
+std::string how_to_have(const Runtime& instance, const DeviceSpec& spec) {
+  if (spec.type != "GPU" || instance.devices().front()->type() == "GPU") return {};
+  const unsigned least = spec.index.value_or(0) + 1;
+  return text(". No GPU is visible; without one, TUTTI_SIM_GPUS=", least, " in the environment or simulate_gpus(", least,
+              ") before the first use simulates ", least == 1 ? "it" : "them");
+}
+
 LogicalDevice& find_device(std::string_view name, Site site) {
   const DeviceSpec spec = parse_device_name(name, site);
   const Runtime& instance = runtime(site);
@@ -159,7 +169,8 @@ LogicalDevice& find_device(std::string_view name, Site site) {
     found = device;
   }
   if (found == nullptr)
-    throw UnknownDevice(text("'", printable(name), "' unknown device; there are: ", device_list(instance)), site);
+    throw UnknownDevice(
+        text("'", printable(name), "' unknown device; there are: ", device_list(instance), how_to_have(instance, spec)), site);
   return *found;
 }
 

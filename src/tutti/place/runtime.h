@@ -99,6 +99,8 @@ inline Runtime* runtime_if_initialised() noexcept { return detail::runtime_insta
 LogicalDevice& find_device(std::string_view name, Site site);
 // "/job:localhost/replica:0/task:0/device:CPU:0, ...": for messages.
 std::string device_list(const Runtime& instance);
+// For messages about a device that is not there: ". No GPU is visible; TUTTI_SIM_GPUS=1 ..." where that is why, else empty.
+std::string how_to_have(const Runtime& instance, const DeviceSpec& spec);
 
 // Runs what was submitted, ends the threads; afterwards every use throws InvalidState. At exit the runtime does this
 // by itself, without running what has not started.

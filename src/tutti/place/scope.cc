@@ -9,6 +9,7 @@
 #include "tutti/base/text.h"
 #include "tutti/hal/lifecycle.h"
 #include "tutti/place/configuration.h"
+#include "tutti/place/runtime.h"
 
 namespace tutti {
 
@@ -35,11 +36,12 @@ const char* intern(const std::string& name) {
 
 }  // namespace
 
-DeviceScope::DeviceScope(std::string_view name, Site site) : site_(site) {
+DeviceScope::DeviceScope(std::string_view name, Site site) {
   require_usable(site);
   const DeviceSpec own = parse_device_name(name, site);
-  const bool clears = own == DeviceSpec{};
+  const bool clears = name.empty() || name == "/";
   auto entry = std::make_unique<detail::ScopeEntry>();
+  entry->site = site;
   entry->thread = &detail::current_scope;
   entry->outer = detail::without_left_scopes();
   entry->spec = entry->outer != nullptr && !clears ? merge(entry->outer->spec, own) : own;
@@ -49,11 +51,12 @@ DeviceScope::DeviceScope(std::string_view name, Site site) : site_(site) {
 }
 
 DeviceScope::DeviceScope(const LogicalDeviceInfo& device, Site site) : DeviceScope(device.name, site) {}
+DeviceScope::DeviceScope(const LogicalDevice& device, Site site) : DeviceScope(device.name(), site) {}
 
 DeviceScope::~DeviceScope() {
   if (entry_->thread != &detail::current_scope) {
-    log(LogLevel::error,
-        text("the device scope opened at ", site_.to_string(), " was left on another thread; a scope belongs to its thread"));
+    log(LogLevel::error, text("the device scope opened at ", entry_->site.to_string(),
+                              " was left on another thread; a scope belongs to its thread"));
     entry_->is_left.store(true, std::memory_order_release);  // no longer ours: its thread may let go of it at once
     return;
   }
@@ -66,7 +69,7 @@ DeviceScope::~DeviceScope() {
   for (detail::ScopeEntry* inner = detail::current_scope; inner != nullptr; inner = inner->outer) {
     if (inner->outer != entry_) continue;
     inner->outer = entry_->outer;
-    log(LogLevel::error, text("the device scope opened at ", site_.to_string(),
+    log(LogLevel::error, text("the device scope opened at ", entry_->site.to_string(),
                               " was left before one opened inside it; leave scopes in reverse order"));
     return;
   }

@@ -60,13 +60,7 @@ TimelinePoint submit_mark(DeviceStream& stream, const char* name, const MarkPayl
     const TimelinePoint full = stream.full_until(0);
     if (full.stream == StreamId::none) {
       const TimelinePoint next{stream.id(), stream.last().value + 1};
-      for (const TimelinePoint& waited : after) {
-        const DeviceStream* producer = timeline(waited.stream).stream();
-        stream.known().learn(waited,
-                             producer != nullptr ? const_cast<DeviceStream*>(producer)->known().known_at(waited.value)
-                                                 : std::vector<TimelinePoint>{},
-                             next.value);
-      }
+      for (const TimelinePoint& waited : after) stream.known().learn(waited, known_at(waited), next.value);
       if (AccessObserver* observer = access_observer()) [[unlikely]]
         observer->before_submit({.op = name, .site = site, .device = &stream.device(), .point = next, .after = after});
       point = stream.submit({.kind = &mark_kind, .name = name, .site = site, .source = &payload}, after);

@@ -26,6 +26,8 @@ class StrandDriver {
   virtual void resumed(Strand& strand) noexcept = 0;
   // Blocks until the strand has completed `value`; false when the deadline passed first.
   virtual bool block_until(Strand& strand, std::uint64_t value, Deadline deadline) = 0;
+  // The host asks for work that is not done. A driver whose work goes on by itself has nothing to do.
+  virtual void polled() noexcept {}
   // The cores that a kernel run by this driver may use.
   virtual Parallel& parallel() noexcept = 0;
   // Ends its threads once every attached strand has resolved all its work.
@@ -33,7 +35,7 @@ class StrandDriver {
 };
 
 // A driver for one device: a pool of its own with `workers` threads or, if the simulation is stepped, the one scheduler
-// of the process, CPU included. That one runs nothing until the host waits (or, now and then, submits), and then picks
+// of the process, CPU included. That one runs nothing until the host waits or polls (or, now and then, submits), and then picks
 // among the strands that can go on by a generator with the simulation's seed.
 std::shared_ptr<StrandDriver> make_driver(unsigned workers, const char* name, bool lends_cores);
 

@@ -79,6 +79,12 @@ bool SteppedDriver::block_until(Strand& strand, std::uint64_t value, Deadline de
   return true;
 }
 
+void SteppedDriver::polled() noexcept {
+  if (is_inside_kernel()) return;
+  const std::lock_guard lock(mutex_);
+  (void)step();
+}
+
 void SteppedDriver::stop() noexcept {
   std::vector<Ranked> strands;
   {

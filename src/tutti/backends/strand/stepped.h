@@ -10,9 +10,9 @@
 
 namespace tutti {
 
-// Even seeds are lazy and partial: nothing runs before the host waits, and then strands go by random ranks, so that one
-// stream can run far ahead of another it should have waited for. Odd seeds pick evenly, and now and then run some work
-// as it is submitted, so that the host's later decisions (reuse of memory, inputs that are ready) vary as well.
+// Even seeds are lazy and partial: nothing runs before the host waits, or one piece when it polls, and then strands go by random
+// ranks, so that one stream can run far ahead of another it should have waited for. Odd seeds pick evenly, and now and then run
+// some work as it is submitted, so that the host's later decisions (reuse of memory, inputs that are ready) vary as well.
 class SteppedDriver final : public StrandDriver {
  public:
   explicit SteppedDriver(std::uint64_t seed)
@@ -22,6 +22,7 @@ class SteppedDriver final : public StrandDriver {
   void submitted(Strand& strand) override;
   void resumed(Strand& strand) noexcept override;
   bool block_until(Strand& strand, std::uint64_t value, Deadline deadline) override;
+  void polled() noexcept override;
   Parallel& parallel() noexcept override { return serial_; }
   void stop() noexcept override;
 

@@ -28,6 +28,7 @@ class Strand final : public DeviceStream {
   TimelinePoint submit(const Work& work, std::span<const TimelinePoint> after) override;
   void kick() override { driver_->submitted(*this); }
   bool block_until(std::uint64_t value, Deadline deadline) override { return driver_->block_until(*this, value, deadline); }
+  void polled() noexcept override { driver_->polled(); }
   void cancel() override;
   [[nodiscard]] std::vector<PendingWork> pending() const override;
 
