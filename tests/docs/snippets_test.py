@@ -59,11 +59,11 @@ def is_cpp(span):
 
 
 def statement(span):
-    """A code span as a statement: `sum(x) > 5`, `x = y`, `if (c)`, or the name of a function or type."""
+    """A code span as a statement: `sum(x) > 5`, `x = y`, `auto y = x`, `if (c)`, or the name of a function or type."""
     if re.fullmatch(r"(tt::|tutti::)?[A-Za-z_]\w*", span):
         return f"using tutti::{span.split('::')[-1]};"
-    if span.endswith(";"):
-        return span
+    if span.endswith(";") or span.startswith("auto "):
+        return f"{{ {span}; }}"
     return span + " {}" if re.match(r"(if|while|for) \(", span) else f"static_cast<void>({span});"
 
 
