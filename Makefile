@@ -15,7 +15,7 @@ help:
 	@echo "make run       build and run the demo"
 	@echo "make test      build and run everything that checks the code: tests, lint, fuzzers"
 	@echo "make sanitize  the tests under the address, undefined-behaviour and thread sanitizers"
-	@echo "make bench     the benchmarks, side by side with libtorch"
+	@echo "make bench     the benchmarks, beside libtorch, gloo and others; with QUICK=1 a moment for each"
 	@echo "make gpu-bundle  a folder to take to a machine with a GPU: ./run there does the tests and benchmarks"
 	@echo "make docs      docs/ops.md, from the op table and the headers"
 	@echo "make lint      formatting and clang-tidy"
@@ -24,9 +24,11 @@ help:
 	@echo "make clean     remove the build folders"
 
 # Only the first configuration leaves the tests out: `make run` after `make test` keeps them.
+first_without_tests := $(if $(wildcard build/release/CMakeCache.txt),,-DTUTTI_TESTS=OFF)
+
 run:
 	@scripts/install-packages run
-	cmake --preset release $(cuda) $(if $(wildcard build/release/CMakeCache.txt),,-DTUTTI_TESTS=OFF)
+	cmake --preset release $(cuda) $(first_without_tests)
 	cmake --build --preset release
 	build/release/bin/tutti demo
 
@@ -50,11 +52,12 @@ asan tsan:
 	cmake --build --preset $@
 	$(if $(filter tsan,$@),$(fixed_layout)) ctest --preset $@
 
+# With the library that `make test` and `make run` build. QUICK=1: a moment for each, to see that all of them work.
 bench:
 	@scripts/install-packages bench
-	cmake --preset bench
-	cmake --build --preset bench
-	benchmarks/run build/bench
+	cmake --preset release $(cuda) -DTUTTI_BENCHMARKS=ON $(first_without_tests)
+	cmake --build --preset release --target benchmarks
+	benchmarks/run build/release $(if $(QUICK),--quick)
 
 gpu-bundle:
 	@scripts/install-packages test
@@ -64,7 +67,7 @@ gpu-bundle:
 
 docs:
 	@scripts/install-packages test
-	cmake --preset release $(cuda) $(if $(wildcard build/release/CMakeCache.txt),,-DTUTTI_TESTS=OFF)
+	cmake --preset release $(cuda) $(first_without_tests)
 	cmake --build --preset release --target tutti_command
 	scripts/ops-page build/release/bin/tutti
 

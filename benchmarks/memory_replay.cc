@@ -1,5 +1,5 @@
 // Replays a log of allocations and frees through the pool and through malloc, and times the plain allocate+free loop.
-//   memory_replay [--json FILE] [--log FILE]
+//   memory_replay [--json FILE] [--quick] [--log FILE]
 // A log has a line per call: "a SLOT BYTES" or "f SLOT"; without one a seeded mix of sizes and lifetimes is made.
 #include <sys/mman.h>
 
@@ -21,6 +21,7 @@
 #include <utility>
 #include <vector>
 
+#include "options.h"
 #include "tutti/base/clock.h"
 #include "tutti/hal/device.h"
 #include "tutti/memory/device_memory.h"
@@ -185,21 +186,19 @@ double replay_malloc(const Log& log) {
   });
 }
 
-constexpr std::size_t loop_count = 1'000'000;
-
-double loop_pool(DeviceMemory& memory, std::size_t bytes) {
+double loop_pool(DeviceMemory& memory, std::size_t bytes, std::size_t loop_count) {
   return nanoseconds_per(loop_count, [&] {
     for (std::size_t i = 0; i < loop_count; ++i) static_cast<void>(memory.allocate(bytes, StreamId::none, {}));
   });
 }
 
-double loop_in_flight(DeviceMemory& memory, BusyStream& stream, std::size_t bytes) {
+double loop_in_flight(DeviceMemory& memory, BusyStream& stream, std::size_t bytes, std::size_t loop_count) {
   return nanoseconds_per(loop_count, [&] {
     for (std::size_t i = 0; i < loop_count; ++i) memory.allocate(bytes, stream.id(), {})->note_write(stream.next(), "benchmark");
   });
 }
 
-double loop_malloc(std::size_t bytes) {
+double loop_malloc(std::size_t bytes, std::size_t loop_count) {
   return nanoseconds_per(loop_count, [&] {
     for (std::size_t i = 0; i < loop_count; ++i) {
       void* volatile pointer = std::malloc(bytes);
@@ -217,13 +216,12 @@ struct Row {
 }  // namespace
 
 int main(int argc, char** argv) {
-  std::string json_path;
-  std::string log_path;
-  for (int i = 1; i + 1 < argc; i += 2) {
-    if (std::strcmp(argv[i], "--json") == 0) json_path = argv[i + 1];
-    if (std::strcmp(argv[i], "--log") == 0) log_path = argv[i + 1];
-  }
-  const Log log = log_path.empty() ? generated_log(20240607, 400'000) : read_log(log_path);
+  const bench::Options options(argc, argv, {"--log="});
+  const std::string json_path = options.json();
+  const std::string log_path = options.value("--log");
+  const auto loop_count = static_cast<std::size_t>(options.calls(1'000'000));
+  const Log log =
+      log_path.empty() ? generated_log(20240607, static_cast<std::size_t>(options.calls(400'000))) : read_log(log_path);
   if (log.calls.empty()) {
     std::fprintf(stderr, "memory_replay: no calls in '%s'\n", log_path.c_str());
     return 1;
@@ -239,9 +237,9 @@ int main(int argc, char** argv) {
   const std::jthread other([&] { over.wait(false); });
   BusyStream stream(device, {});
   const Row rows[] = {
-      {"allocate + free 4 KiB", loop_pool(memory, 4096), loop_malloc(4096)},
-      {"same, work in flight", loop_in_flight(memory, stream, 4096), loop_malloc(4096)},
-      {"allocate + free 1 MiB", loop_pool(memory, 1U << 20U), loop_malloc(1U << 20U)},
+      {"allocate + free 4 KiB", loop_pool(memory, 4096, loop_count), loop_malloc(4096, loop_count)},
+      {"same, work in flight", loop_in_flight(memory, stream, 4096, loop_count), loop_malloc(4096, loop_count)},
+      {"allocate + free 1 MiB", loop_pool(memory, 1U << 20U, loop_count), loop_malloc(1U << 20U, loop_count)},
       {"replay, per call", replay_pool(memory, log), replay_malloc(log)},
   };
   over = true;

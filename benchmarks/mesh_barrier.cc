@@ -23,9 +23,7 @@ Membership membership(int rank, int world, const std::string& address) {
   return who;
 }
 
-constexpr int rounds = 3'000;
-
-std::vector<double> take_part(int rank, int world, const std::string& address) {
+std::vector<double> take_part(int rank, int world, const std::string& address, int rounds) {
   const auto member = Member::join(membership(rank, world, address), {});
   Meeting meeting;
   meeting.group = "world";
@@ -43,12 +41,14 @@ std::vector<double> take_part(int rank, int world, const std::string& address) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  const bench::Options options(argc, argv);
+  const int rounds = options.calls(3'000);
   bench::Report report("mesh_barrier");
   bench::Report::heading("");
   for (const auto& [world, target] : {std::pair(2, 100e3), std::pair(4, 120e3), std::pair(8, 200e3)}) {
-    report.absolute("meeting through sockets, " + std::to_string(world) + " processes", target,
-                    bench::in_job(world, [&](int rank, const std::string& address) { return take_part(rank, world, address); }));
+    report.absolute(
+        "meeting through sockets, " + std::to_string(world) + " processes", target,
+        bench::in_job(world, [&](int rank, const std::string& address) { return take_part(rank, world, address, rounds); }));
   }
-  if (argc == 3 && std::string(argv[1]) == "--json") report.write(argv[2]);
-  return 0;
+  report.write(options.json());
 }

@@ -5,7 +5,6 @@
 
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -82,7 +81,7 @@ struct Side {
 };
 
 // All that one of `size` processes does; member 0 reports.
-void run_member(int size, int index, const std::string& folder, bench::Report* report) {
+void run_member(int size, int index, const std::string& folder, const bench::Options& options, bench::Report* report) {
   Folder notes(folder);
   const auto soon = tutti::deadline_after(60s);
   const auto meeting = tutti::SharedMeeting::open(notes, "meeting", size, index, soon);
@@ -105,8 +104,8 @@ void run_member(int size, int index, const std::string& folder, bench::Report* r
     if (meeting->wait(deadline()).ending != tutti::MeetingState::released) std::abort();
   };
   const auto gloo_meet = [&] {
-    gloo::BarrierOptions options(context);
-    gloo::barrier(options);
+    gloo::BarrierOptions called(context);
+    gloo::barrier(called);
   };
   const std::size_t row = size == 2 ? 0 : size == 4 ? 1 : 2;
   const double barrier_us[] = {2, 15, 40};
@@ -125,10 +124,11 @@ void run_member(int size, int index, const std::string& folder, bench::Report* r
   for (const Side& side : sides) {
     std::vector<double> ours;
     std::vector<double> peer;
-    const int peer_calls = std::max(1, side.calls / 10);
-    for (int sample = -1; sample < side.samples; ++sample) {  // the first warms up
+    const int calls = options.calls(side.calls);
+    const int peer_calls = std::max(1, calls / 10);
+    for (int sample = -1; sample < options.samples(side.samples); ++sample) {  // the first warms up
       meet();
-      const double mine = bench::sample(side.calls, side.ours);
+      const double mine = bench::sample(calls, side.ours);
       meet();
       const double theirs = bench::sample(peer_calls, side.peer);
       if (sample < 0) continue;
@@ -137,15 +137,14 @@ void run_member(int size, int index, const std::string& folder, bench::Report* r
     }
     if (report == nullptr) continue;
     const std::string what = std::to_string(size) + " processes: " + side.what;
-    report->sides(what, "gloo", side.least_ratio, ours, peer, side.calls);
+    report->sides(what, "gloo", side.least_ratio, ours, peer, calls);
     if (side.most_ns > 0) report->absolute("  its limit", side.most_ns, ours);
   }
   meet();
 }
 
 // What a program does: all_reduce of one float on the device, and the sum as a number. Ours, then gloo's, in turn.
-constexpr int called_samples = 15;
-std::vector<double> as_called(int size, int rank, const char* device, const std::string& folder) {
+std::vector<double> as_called(int size, int rank, const char* device, const std::string& folder, const bench::Options& options) {
   tutti::simulate_gpus(1);
   const tutti::Mesh mesh = tutti::create_distributed_mesh({{"x", size}}, {device});
   const tutti::DeviceScope on(device);
@@ -159,11 +158,11 @@ std::vector<double> as_called(int size, int rank, const char* device, const std:
   };
   const auto peer = [&] { gloo_sum(context, &in, &out, 1); };
   std::vector<double> times;
-  for (int sample = -1; sample < called_samples; ++sample) {  // the first warms up
+  for (int sample = -1; sample < options.samples(15); ++sample) {  // the first warms up
     tutti::barrier(mesh);
-    const double mine = bench::sample(200, ours);
+    const double mine = bench::sample(options.calls(200), ours);
     tutti::barrier(mesh);
-    const double theirs = bench::sample(20, peer);
+    const double theirs = bench::sample(options.calls(20), peer);
     if (sample >= 0) times.insert(times.end(), {mine, theirs});
   }
   tutti::barrier(mesh);
@@ -185,18 +184,19 @@ class NewFolder {
   std::string path_;
 };
 
-void measure_as_called(int size, double most_us, bench::Report& report) {
+void measure_as_called(int size, double most_us, const bench::Options& options, bench::Report& report) {
   for (const char* device : {"CPU:0", "GPU:0"}) {
     const NewFolder folder;
     const std::vector<double> times =
-        bench::in_job(size, [&](int rank, const std::string&) { return as_called(size, rank, device, folder.path()); });
+        bench::in_job(size, [&](int rank, const std::string&) { return as_called(size, rank, device, folder.path(), options); });
     std::vector<double> ours;
     std::vector<double> peer;
     for (std::size_t i = 0; i + 1 < times.size(); i += 2) {
       ours.push_back(times[i]);
       peer.push_back(times[i + 1]);
     }
-    report.sides(std::to_string(size) + " processes: all_reduce 4 B and item, " + device, "gloo", 1, ours, peer, 200);
+    report.sides(std::to_string(size) + " processes: all_reduce 4 B and item, " + device, "gloo", 1, ours, peer,
+                 options.calls(200));
     report.absolute("  its limit", most_us * 1e3, ours);
   }
 }
@@ -204,22 +204,23 @@ void measure_as_called(int size, double most_us, bench::Report& report) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  const bench::Options options(argc, argv);
   bench::Report report("mesh_exchange");
   bench::Report::heading("gloo");
   for (const auto& [size, most_us] : {std::pair(2, 40.), std::pair(4, 80.), std::pair(8, 150.)})
-    measure_as_called(size, most_us, report);
+    measure_as_called(size, most_us, options, report);
   for (const int size : {2, 4, 8}) {
     const NewFolder folder;
     std::fflush(stdout);
     std::vector<pid_t> children;
     for (int index = 1; index < size; ++index)
-      children.push_back(bench::in_process([&, index] { run_member(size, index, folder.path(), nullptr); }));
-    run_member(size, 0, folder.path(), &report);
+      children.push_back(bench::in_process([&, index] { run_member(size, index, folder.path(), options, nullptr); }));
+    run_member(size, 0, folder.path(), options, &report);
     for (const pid_t child : children) {
       int status = 0;
       ::waitpid(child, &status, 0);
       if (status != 0) return 1;
     }
   }
-  if (argc == 3 && std::strcmp(argv[1], "--json") == 0) report.write(argv[2]);
+  report.write(options.json());
 }

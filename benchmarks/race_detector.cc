@@ -1,6 +1,5 @@
 // What the race detector costs: the same loops with it on and off, sample by sample in turn, results compared first.
 #include <cstdlib>
-#include <cstring>
 #include <string>
 
 #include "tutti/tutti.h"
@@ -9,8 +8,6 @@
 namespace tt = tutti;
 
 namespace {
-
-constexpr int samples = 31;
 
 struct Loop {
   std::string name;
@@ -37,10 +34,7 @@ float run(const Loop& loop, const tt::Tensor& a, const tt::Tensor& b, tt::Stream
 }  // namespace
 
 int main(int argc, char** argv) {
-  std::string json_path;
-  for (int i = 1; i + 1 < argc; i += 2) {
-    if (std::strcmp(argv[i], "--json") == 0) json_path = argv[i + 1];
-  }
+  const bench::Options options(argc, argv);
   const Loop loops[] = {
       {"1 Mi elements, in the caller", 1 << 20, 20, false, false, 0.5},
       {"1 Mi elements, enqueued on a stream", 1 << 20, 20, true, false, 0.5},
@@ -70,13 +64,13 @@ int main(int argc, char** argv) {
       std::fprintf(stderr, "%s: the results differ\n", loop.name.c_str());
       return 1;
     }
-    report.versus(loop.name, "off", loop.target, samples, 1, watched, unwatched);
+    report.versus(loop.name, "off", loop.target, options.samples(31), 1, watched, unwatched);
   }
   tt::set_race_detection(tt::RaceDetection::error);
   (void)run(loops[5], tt::full({1 << 10}, 1, tt::DType::f32), tt::full({1 << 10}, 1, tt::DType::f32), first, second);
   const tt::RaceFigures figures = tt::race_figures();
   std::printf("races found: %llu, accesses forgotten: %llu\n", static_cast<unsigned long long>(figures.found),
               static_cast<unsigned long long>(figures.forgotten));
-  if (!json_path.empty()) report.write(json_path);
+  report.write(options.json());
   return figures.found == 0 ? 0 : 1;
 }

@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <cstring>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -93,6 +92,7 @@ double bare_hand_over() {
 }  // namespace
 
 int main(int argc, char** argv) {
+  const bench::Options options(argc, argv);
   const std::vector<int> cores = usable_cores();
   tutti::simulate_gpus(1);
   tutti::set_synchronous_execution(false);
@@ -103,7 +103,8 @@ int main(int argc, char** argv) {
   core_of_work = cores.back();
   (void)wake_up_after_an_op("GPU:0");
   std::vector<double> idle;
-  for (int i = 0; i < 301; ++i) idle.push_back(bench::sample(2000, [] { tutti::synchronize("GPU:0"); }));
+  for (int i = 0; i < options.samples(301); ++i)
+    idle.push_back(bench::sample(options.calls(2000), [] { tutti::synchronize("GPU:0"); }));
   report.absolute("sync of an idle device", 200, idle);
 
   for (const char* device : {"GPU:0", "CPU:0"}) {
@@ -112,7 +113,7 @@ int main(int argc, char** argv) {
       core_of_work = is_other ? cores.back() : cores.front();
       std::vector<double> ours;
       std::vector<double> bare;
-      for (int i = 0; i < 101; ++i) {
+      for (int i = 0; i < options.samples(101); ++i) {
         ours.push_back(wake_up_after_an_op(device));
         bare.push_back(bare_hand_over());
       }
@@ -120,5 +121,5 @@ int main(int argc, char** argv) {
                    1 / 1.3, ours, bare);
     }
   }
-  if (argc == 3 && std::strcmp(argv[1], "--json") == 0) report.write(argv[2]);
+  report.write(options.json());
 }

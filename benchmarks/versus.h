@@ -11,6 +11,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "options.h"
+
 namespace bench {
 
 using Clock = std::chrono::steady_clock;
@@ -95,7 +97,9 @@ class Report {
   static void heading(const char* peer) {
     std::printf("%-44s %12s %12s %9s %8s\n", "nanoseconds per call, medians", "tutti", peer, "ratio", "target");
   }
+  // Empty: nowhere.
   void write(const std::string& path) const {
+    if (path.empty()) return;
     std::ofstream(path) << nlohmann::json{{"benchmark", name_}, {"rows", rows_}}.dump(2) << '\n';
     std::printf("written to %s\n", path.c_str());
   }

@@ -104,7 +104,7 @@ def all_cells(cells):
 def notes(data):
     lines = []
     for key, title in (
-        ("wrong", "Results that differ, not timed"),
+        ("wrong", "Results of ours that are wrong, not timed"),
         ("inaccurate", "The peer is far from the result in double precision, ours is not"),
         ("refused", "Cells that one side cannot run"),
     ):

@@ -105,6 +105,7 @@ WaitResult await_all(std::span<const TimelinePoint> points, const SyncRequest& r
   const bool all_done = block_until_done(points, deadline, last);
   const Nanoseconds end = now();
   account.add_wait(end - begin, !all_done);
+  detail::count_wait(request.reason, end - begin);
   if (all_done) {
     for (const TimelinePoint& point : points) note_sync(point, account);
     tell_observer(points);
@@ -129,6 +130,7 @@ BlockingRegion::~BlockingRegion() {
   --depth;
   const Nanoseconds end = now();
   account_->add_wait(end - begin_, has_timed_out_);
+  detail::count_wait(account_->reason, end - begin_);
   note_passage(account_->reason, account_->site, "", {}, begin_, end);
 }
 

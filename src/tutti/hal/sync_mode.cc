@@ -103,6 +103,10 @@ void count(const SyncRequest& request) noexcept {
     each->happened(request, state.allowed != nullptr);
 }
 
+void count_wait(SyncReason reason, Nanoseconds waited) noexcept {
+  for (SyncListener* each = state.listeners; each != nullptr; each = each->outer_) each->blocked(reason, waited);
+}
+
 const char* allowance() noexcept { return state.allowed; }
 
 }  // namespace detail

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "tutti/base/clock.h"
 #include "tutti/base/site.h"
 #include "tutti/hal/sync_reason.h"
 
@@ -31,7 +32,7 @@ void set_sync_warnings(SyncWarnings how_often) noexcept;
 
 namespace detail {
 
-// A scope that hears of the thread's demand syncs while it lives.
+// A scope that hears of the thread's demand syncs, and of all its waits, while it lives.
 class SyncListener {
  public:
   SyncListener(const SyncListener&) = delete;
@@ -44,15 +45,19 @@ class SyncListener {
  private:
   friend void judge(const SyncRequest& request);
   friend void count(const SyncRequest& request) noexcept;
+  friend void count_wait(SyncReason reason, Nanoseconds waited) noexcept;
   // May throw; nothing has happened yet.
   virtual void before(const SyncRequest&) {}
   virtual void happened(const SyncRequest& request, bool is_allowed) noexcept = 0;
+  // The thread did block, for any reason.
+  virtual void blocked(SyncReason, Nanoseconds) noexcept {}
   SyncListener* outer_;
 };
 
 // For the door: throws SyncForbidden or warns. Demand syncs only.
 void judge(const SyncRequest& request);
 void count(const SyncRequest& request) noexcept;
+void count_wait(SyncReason reason, Nanoseconds waited) noexcept;
 // The reason of the innermost AllowSync of the thread; null: there is none.
 const char* allowance() noexcept;
 

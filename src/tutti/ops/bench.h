@@ -1,21 +1,19 @@
-// Timing a piece of tensor code: what the host pays to enqueue it, what the device takes, and both together.
+// Timing a piece of tensor code: what the host pays to enqueue it, what its devices take, and both together.
 #pragma once
 
-#include <cstdint>
 #include <functional>
-#include <iosfwd>
 #include <string>
-#include <string_view>
+#include <vector>
 
 #include "tutti/base/site.h"
+#include "tutti/hal/sync_reason.h"
 
 namespace tutti {
 
 struct BenchOptions {
   int warm_up = 10;  // calls before anything is timed
   int samples = 31;
-  int calls_per_sample = 50;     // back to back, so that the queue is full
-  std::string_view device = {};  // whose stream is timed; empty: the one an op would run on
+  int calls_per_sample = 50;  // back to back, so that the queues are full
 };
 
 // Nanoseconds per call.
@@ -25,15 +23,27 @@ struct BenchTimes {
   double p90 = 0;
 };
 
+// How long the host was blocked inside the function for a reason.
+struct BenchWait {
+  SyncReason reason = SyncReason::value_read;
+  BenchTimes in_host_enqueue;
+  BenchTimes in_end_to_end;
+};
+
+// Of all that the function set going: every stream of every device it submitted work to.
 struct BenchResult {
-  BenchTimes host_enqueue;  // until the calls have returned
-  BenchTimes device;        // from the first to the last on the device's stream
+  BenchTimes host_enqueue;  // until the first `enqueue_calls` calls of a sample have returned; its streams were empty before
+  BenchTimes device;        // from the beginning to the end of the last work; ops that ran in the caller count too
   BenchTimes end_to_end;    // until the host has seen the end
   int samples = 0;
   int calls_per_sample = 0;
-  double syncs_per_call = 0;  // demand syncs the function made itself: they are in all three times
+  int enqueue_calls = 0;  // as many of them as the streams' run-ahead took without making the host wait; at least one
+  int devices = 0;        // that had work submitted
+  int streams = 0;
+  double syncs_per_call = 0;     // demand syncs the function made itself, whether or not they had to wait
+  std::vector<BenchWait> waits;  // that the figures hold, longest first
 
-  // Three lines and, if the function syncs, a fourth that says so.
+  // Three lines, what they were made from, and a note for every wait that a figure holds.
   [[nodiscard]] std::string to_string() const;
 };
 
