@@ -45,7 +45,7 @@ DeviceStream& LogicalDevice::lend_stream(const StreamOptions& options) {
       DeviceStream& stream = **drained;
       returned_.erase(drained);
       // What failed under its last owner is the device's to report, not the new owner's.
-      for (FailureRef& failure : stream.take_failures()) default_stream_->report(std::move(failure));
+      for (auto& each : stream.take_failures()) default_stream_->report(std::move(each.failure), each.point);
       return stream;
     }
   }
