@@ -100,8 +100,9 @@ LogicalDevice& find_device(std::string_view name, Site site);
 // "/job:localhost/replica:0/task:0/device:CPU:0, ...": for messages.
 std::string device_list(const Runtime& instance);
 
-// Runs what was submitted, ends the threads; afterwards every use throws InvalidState. At exit the runtime does this
-// by itself, without running what has not started.
+// Runs what was submitted, ends the threads; afterwards every use throws InvalidState. Where nothing is finished for
+// TUTTI_STALL_TIMEOUT (5 minutes), it cancels what has not started and throws DeadlineExceeded, which says what was pending. At
+// exit the runtime does this by itself, without running what has not started.
 void shutdown(Site site = {});
 
 }  // namespace tutti
