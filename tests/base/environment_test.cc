@@ -133,11 +133,11 @@ TEST(Environment, AVariableThatDoesNotParseIsReportedOnceAndIgnored) {
   set("TUTTI_TEST_B", "f\x01ur");
   for (int i = 0; i < 3; ++i) EXPECT_EQ(environment_unsigned("TUTTI_TEST_B", 1, 64), std::nullopt);
   ASSERT_EQ(warnings.lines.size(), 1U);
-  EXPECT_EQ(warnings.lines[0], "tutti: TUTTI_TEST_B='f\\x01ur' is ignored: a whole number from 1 to 64 expected");
+  EXPECT_EQ(warnings.lines[0], "TUTTI_TEST_B='f\\x01ur' is ignored: a whole number from 1 to 64 expected");
   set("TUTTI_TEST_C", "perhaps");
   EXPECT_EQ(environment_bool("TUTTI_TEST_C"), std::nullopt);
   ASSERT_EQ(warnings.lines.size(), 2U);
-  EXPECT_EQ(warnings.lines[1], "tutti: TUTTI_TEST_C='perhaps' is ignored: true, false, 1, 0, on, off, yes or no expected");
+  EXPECT_EQ(warnings.lines[1], "TUTTI_TEST_C='perhaps' is ignored: true, false, 1, 0, on, off, yes or no expected");
 }
 
 TEST(Environment, AMegabyteOfGarbageIsReportedInALine) {

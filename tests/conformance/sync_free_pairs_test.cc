@@ -271,12 +271,8 @@ class SyncFreePairs : public OnBackend {};
 TUTTI_ON_EVERY_BACKEND(SyncFreePairs);
 
 // The reasons of the demand syncs the thread makes, in order.
-class Reasons final : detail::SyncListener {
- public:
+struct Reasons final : detail::SyncScopeEntry {
   std::vector<SyncReason> made;
-  ~Reasons() override = default;
-
- private:
   void happened(const SyncRequest& request, bool) noexcept override { made.push_back(request.reason); }
 };
 
@@ -294,9 +290,11 @@ TEST_P(SyncFreePairs, OneFormMakesTheSyncsItMustTheOtherNoneAndBothGiveTheSame) 
     const Operands operands;
     std::optional<Result> first;
     {
-      const Reasons reasons;
+      auto reasons = std::make_unique<Reasons>();
+      const std::vector<SyncReason>& made = reasons->made;
+      const detail::OpenSyncScope scope("list of reasons", std::move(reasons), Site{});
       first = pair.syncing(operands);
-      EXPECT_EQ(in_words(reasons.made), in_words(pair.syncs));
+      EXPECT_EQ(in_words(made), in_words(pair.syncs));
     }
     std::optional<Result> second;
     {

@@ -75,6 +75,13 @@ TEST(Joining, WhereNobodyListensEndsAtTheDeadline) {
   EXPECT_LT(Clock::now() - begin, milliseconds(120) + slack);
 }
 
+TEST(Joining, WithTheLongestTimeoutThereIsNeverGivesUp) {
+  const Served served(1);
+  MemberOptions patient;
+  patient.connect_timeout = milliseconds::max();
+  EXPECT_EQ(why_not<DeadlineExceeded>(served.who(0), patient), "joined");
+}
+
 TEST(Joining, ThatTakesLongSaysSo) {
   Membership who;
   {

@@ -156,4 +156,26 @@ TEST(SyncClasses, MixedEvidenceIsUnknownAndSaysWhatWasSeen) {
   EXPECT_NE(verdict_at(here).evidence.find("1 of 2 calls said \"log\""), std::string::npos) << verdict_at(here).evidence;
 }
 
+TEST(SyncClasses, WarmUpEndsWhereMemoryIsGivenBackAndMappedAgainInEveryStep) {
+  simulate_gpus(1);
+  const DeviceScope on("GPU:0");
+  const Site step;
+  const Site trim;
+  for (int i = 0; i < 30; ++i) {
+    (void)zeros({1000}, DType::f32, step);
+    sync_devices();
+    trim_memory("GPU:0", trim);
+  }
+  std::uint64_t warm_up = 0;
+  std::uint64_t later = 0;
+  for (const SyncTotals& each : sync_totals()) {
+    if (is_demand(each.reason) || (each.site != step && each.site != trim)) continue;
+    const SyncVerdict verdict = classify(each);
+    (verdict.kind == SyncClass::warm_up ? warm_up : later) += each.calls;
+    EXPECT_FALSE(verdict.fix.empty()) << verdict.evidence;
+  }
+  EXPECT_EQ(warm_up, 1U) << "the first step";
+  EXPECT_EQ(later, 29U + 30U);
+}
+
 }  // namespace tutti

@@ -164,4 +164,14 @@ TEST(Ledger, TakesTheIntentFromTheCallOrFromTheFunction) {
   EXPECT_EQ(entry.stated[static_cast<std::size_t>(Intent::branch)], 1U);
 }
 
+TEST(Ledger, NamesTheOpWhoseTensorWasSynced) {
+  simulate_gpus(1);
+  const DeviceScope on("GPU:0");
+  const Site here;
+  (ones({4}) + 1).sync({}, here);
+  const SyncTotals synced = at(here);
+  EXPECT_EQ(synced.reason, SyncReason::tensor_sync);
+  EXPECT_STREQ(synced.op, "AddV2");
+}
+
 }  // namespace tutti

@@ -221,4 +221,17 @@ TEST(ReadAll, BringsSeveralValuesWithOneSync) {
   EXPECT_EQ(counting.demand_syncs(), 1U);
 }
 
+TEST(SyncModes, TheErrorNamesEveryKindOfSyncInASentence) {
+  simulate_gpus(1);
+  Stream stream("GPU:0");
+  Event event;
+  event.record(stream);
+  const Tensor x = ones({});
+  const SyncScope strict(OnSync::error);
+  EXPECT_EQ(refusal([&] { event.sync(); }).find("an event sync would block the host here"), 0U);
+  EXPECT_EQ(refusal([&] { stream.sync(); }).find("a stream sync would block the host here"), 0U);
+  EXPECT_EQ(refusal([] { sync_devices(); }).find("a sync of all devices would block the host here"), 0U);
+  EXPECT_EQ(refusal([&] { x.sync(); }).find("a tensor sync of what Fill made would block the host here"), 0U);
+}
+
 }  // namespace tutti

@@ -113,8 +113,8 @@ TEST(FailureCell, HoldsTheLatestFailureUntilItIsCleared) {
   EXPECT_FALSE(cell.is_set());
   EXPECT_EQ(cell.get(), nullptr);
   const Site here;
-  cell.set(std::make_shared<const Failure>(Failure{FailureKind::kernel, "first", "Op", "GPU:0", here}));
-  cell.set(std::make_shared<const Failure>(Failure{FailureKind::copy, "second", "Op", "GPU:0", here}));
+  cell.set(std::make_shared<const Failure>(FailureKind::kernel, "first", "Op", "GPU:0", here));
+  cell.set(std::make_shared<const Failure>(FailureKind::copy, "second", "Op", "GPU:0", here));
   ASSERT_TRUE(cell.is_set());
   EXPECT_EQ(cell.get()->reason, "second");
   EXPECT_THROW(cell.get()->raise(), CopyFailed);

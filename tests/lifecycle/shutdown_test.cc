@@ -251,4 +251,33 @@ TEST_F(Exit, FromTheMiddleOfAKernelsFailureIsClean) {
   EXPECT_EXIT(program(), testing::ExitedWithCode(0), "");
 }
 
+TEST(Shutdown, OfAStalledDeviceEndsAndSaysWhatWasPending) {
+  ::setenv("TUTTI_STALL_TIMEOUT", "20ms", 1);
+  simulate_gpus(1);
+  const DeviceScope on("GPU:0");
+  inject_fault({.kind = FaultKind::stall});
+  const Site here;
+  const Tensor x = ones({3}, DType::f32, here);
+  try {
+    shutdown();
+    ADD_FAILURE() << "it ended as if all had run";
+  } catch (const DeadlineExceeded& e) {
+    const std::string text = e.what();
+    EXPECT_NE(text.find("nothing was finished for 20.0 ms (TUTTI_STALL_TIMEOUT"), std::string::npos) << text;
+    EXPECT_NE(text.find("device:GPU:0: 1 pending"), std::string::npos) << text;
+    EXPECT_NE(text.find(here.to_string()), std::string::npos) << text;
+  }
+  EXPECT_THROW((void)(x + 1), InvalidState) << "it is shut down all the same";
+}
+
+TEST(Shutdown, OfAKernelThatDoesNotReturnEndsToo) {
+  ::setenv("TUTTI_STALL_TIMEOUT", "20ms", 1);
+  simulate_gpus(1);
+  Gate gate;
+  gate.close("GPU:0");
+  gate.await_entered();
+  EXPECT_THROW(shutdown(), DeadlineExceeded);
+  gate.open();
+}
+
 }  // namespace tutti

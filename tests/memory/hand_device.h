@@ -4,6 +4,7 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -65,7 +66,8 @@ class CountedSpace final : public MemorySpace {
   std::set<std::size_t> granules_;
 };
 
-// Submits nothing: next() makes a point, finish() says the work up to it is done. A host that blocks gets its way.
+// Submits nothing: next() makes a point, finish() says the work up to it is done. A host that blocks gets its way, unless the
+// test says that each wait ends after so many pieces of work.
 class HandStream final : public DeviceStream {
  public:
   using DeviceStream::DeviceStream;
@@ -80,17 +82,24 @@ class HandStream final : public DeviceStream {
     if (own_timeline().completed() < point.value) own_timeline().advance(point.value);
   }
   std::atomic<unsigned> blocked = 0;
+  std::uint64_t done_per_wait = ~std::uint64_t{0};
 
   [[nodiscard]] TimelinePoint full_until(std::uint64_t) const override { return {}; }
   TimelinePoint submit(const Work&, std::span<const TimelinePoint>) override { return next(); }
   void kick() override {}
   bool block_until(std::uint64_t value, Deadline) override {
     ++blocked;
-    finish({id(), value});
-    return true;
+    const std::uint64_t completed = own_timeline().completed();
+    finish({id(), std::min(value, completed + std::min(done_per_wait, value - completed))});
+    return own_timeline().completed() >= value;
   }
   void cancel() override {}
-  [[nodiscard]] std::vector<PendingWork> pending() const override { return {}; }
+  [[nodiscard]] std::vector<PendingWork> pending() const override {
+    std::vector<PendingWork> out;
+    for (std::uint64_t value = own_timeline().completed() + 1; value <= own_timeline().submitted(); ++value)
+      out.push_back({"HandWork", {}, {id(), value}});
+    return out;
+  }
 
  private:
   std::mutex finishing_;  // a timeline is advanced by one thread at a time

@@ -137,6 +137,35 @@ TEST(MemoryPressure, TheHostWaitsForWorkInFlightBeforeItGivesUp) {
   EXPECT_EQ(sync_counts().demand, 0U);
 }
 
+TEST(MemoryPressure, TheHostWaitsOnAsLongAsAnyWorkGetsDone) {
+  HandDevice device;
+  HandStream stream(device, {});
+  stream.done_per_wait = 1;
+  DeviceMemory memory(device, {.limit = 4 * mebibyte});
+  Ref<Buffer> busy = memory.allocate(4 * mebibyte, stream.id(), {});
+  for (int i = 0; i < 20; ++i) busy->note_write(stream.next(), "test");
+  busy = nullptr;
+  reset_sync_totals();
+  EXPECT_NO_THROW(memory.allocate(4 * mebibyte, StreamId::none, {}));
+  EXPECT_EQ(stream.blocked, 20U);
+  EXPECT_EQ(sync_totals().at(0).calls, 1U) << "one wait to the ledger";
+}
+
+TEST(MemoryPressure, TheHostGivesUpOnWorkThatDoesNotGetDoneAndSaysWhichItWas) {
+  HandDevice device;
+  HandStream stream(device, {});
+  stream.done_per_wait = 0;
+  DeviceMemory memory(device, {.limit = 4 * mebibyte});
+  Ref<Buffer> busy = memory.allocate(4 * mebibyte, stream.id(), {});
+  busy->note_write(stream.next(), "test");
+  busy = nullptr;
+  const std::string text = refusal_of(memory, 4 * mebibyte);
+  EXPECT_NE(text.find("waited in vain: nothing was finished for 300.0 s (TUTTI_STALL_TIMEOUT)"), std::string::npos) << text;
+  EXPECT_NE(text.find("device:GPU:0: 1 pending\n    HandWork, submitted "), std::string::npos) << text;
+  stream.done_per_wait = 1;
+  EXPECT_NO_THROW(memory.allocate(4 * mebibyte, StreamId::none, {}));
+}
+
 TEST(MemoryPressure, TheHostWaitsForNoMoreThanItNeeds) {
   HandDevice device;
   HandStream early(device, {});

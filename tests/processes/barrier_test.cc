@@ -308,4 +308,23 @@ TEST(ProcessBarrier, FindsACircleInSharedMemoryAndTellsAllOfItTheSameWay) {
   job.expect_success();
 }
 
+TEST(ProcessBarrier, ThrowsAFailureThatNoReadHasThrownAndNoOther) {
+  Job job(2, [](int) {
+    const Mesh mesh = mesh_of_all();
+    const DeviceScope on("GPU:0");
+    const auto spoiled = [] { return take(ones({2}), constant({std::int64_t{9}})); };
+    const Tensor was_read = spoiled();
+    try {
+      (void)read<float>(was_read);
+      require(false, "it was read");
+    } catch (const KernelFailed&) {}
+    barrier(mesh, {.name = "told", .timeout = 60s});
+    const Tensor was_not_read = spoiled();
+    const std::string what = thrown_by<KernelFailed>([&] { barrier(mesh, {.name = "news", .timeout = 60s}); }, 60s);
+    require_in(what, "GatherV2");
+    barrier(mesh, {.name = "told again", .timeout = 60s});
+  });
+  job.expect_success();
+}
+
 }  // namespace tutti

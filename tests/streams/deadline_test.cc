@@ -1,6 +1,10 @@
 // Syncs with a timeout end in time, say what is still pending, and leave it running.
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+#include <functional>
+#include <thread>
+
 #include "streams/gate.h"
 
 namespace tutti {
@@ -137,6 +141,64 @@ TEST(Sync, OfAStreamThrowsItsOwnFailureOnly) {
   EXPECT_NO_THROW(good.sync());
   EXPECT_THROW(bad.sync(), KernelFailed);
   EXPECT_NO_THROW(bad.sync()) << "reported once";
+}
+
+TEST(Deadline, SaysHowLongWasWaitedInAUnitThatFits) {
+  simulate_gpus(1);
+  Gate gate;
+  const Tensor held = gate.close("GPU:0");
+  EXPECT_NE(deadline_text([&] { held.sync({.timeout = 500us}); }).find("did not end within 500.0 us;"), std::string::npos);
+  EXPECT_NE(deadline_text([&] { held.sync({.timeout = 20ms}); }).find("did not end within 20.0 ms;"), std::string::npos);
+  EXPECT_NE(deadline_text([&] { held.sync({.timeout = -1s}); }).find("did not end within 0 ns;"), std::string::npos);
+}
+
+TEST(Deadline, TheLongestTimeoutThereIsMeansForEver) {
+  simulate_gpus(1);
+  const SyncOptions for_ever{.timeout = std::chrono::nanoseconds::max()};
+  Stream stream("GPU:0");
+  const Mesh mesh = create_mesh({{"x", 1}}, {"GPU:0"});
+  const auto waits = [&](const std::function<void(const Tensor&)>& sync) {
+    Gate gate;
+    const StreamScope in(stream);
+    const Tensor held = gate.close("GPU:0");
+    const std::uint64_t before = sync_counts().demand;
+    std::jthread opener([&] {
+      while (sync_counts().demand == before) std::this_thread::yield();  // until it has come to the door
+      gate.open();
+    });
+    EXPECT_NO_THROW(sync(held));
+    EXPECT_TRUE(held.is_ready());
+  };
+  waits([&](const Tensor& held) { held.sync(for_ever); });
+  waits([&](const Tensor&) { stream.sync(for_ever); });
+  waits([&](const Tensor&) {
+    Event event;
+    event.record(stream);
+    event.sync(for_ever);
+  });
+  waits([&](const Tensor&) { synchronize("GPU:0", for_ever); });
+  waits([&](const Tensor&) { sync_devices(for_ever); });
+  waits([&](const Tensor&) { barrier(mesh, {.name = "all", .timeout = std::chrono::nanoseconds::max()}); });
+}
+
+TEST(Deadline, OfAnAllocationThatNeedsTheMemoryOfAStalledStream) {
+  ::setenv("TUTTI_STALL_TIMEOUT", "20ms", 1);
+  simulate_gpus(1, {.memory_bytes = MiB(64)});
+  const DeviceScope on("GPU:0");
+  inject_fault({.kind = FaultKind::stall});
+  (void)ones({8 << 20});  // let go of at once, but its kernel never runs
+  try {
+    (void)ones({12 << 20});
+    ADD_FAILURE() << "there was room for it";
+  } catch (const OutOfMemory& e) {
+    const std::string text = e.what();
+    EXPECT_NE(text.find("nothing was finished for 20.0 ms (TUTTI_STALL_TIMEOUT)"), std::string::npos) << text;
+    EXPECT_NE(text.find("device:GPU:0: 1 pending"), std::string::npos) << text;
+    EXPECT_NE(text.find("Fill, submitted "), std::string::npos) << text;
+  }
+  clear_faults();
+  ::unsetenv("TUTTI_STALL_TIMEOUT");
+  EXPECT_EQ(item<float>(sum(ones({12 << 20}))), 12 << 20) << "the runtime goes on";
 }
 
 }  // namespace tutti

@@ -1,6 +1,9 @@
 // Events: places on a stream that can be asked about, waited for and measured.
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <thread>
+
 #include "streams/gate.h"
 
 namespace tutti {
@@ -171,6 +174,41 @@ TEST(Event, OnACancelledStreamResolvesAndHasNoTime) {
   gate.open();
   event.sync();
   EXPECT_THROW((void)Event::elapsed(event, event), InvalidState);
+}
+
+TEST(Event, CanBeAskedByOneThreadWhileAnotherRecordsIt) {
+  simulate_gpus(1);
+  Stream stream("GPU:0");
+  for (const bool timing : {false, true}) {
+    Event event({.timing = timing});
+    event.record(stream);
+    std::atomic<bool> is_over = false;
+    std::atomic<int> rounds = 0;
+    std::vector<std::jthread> asking;
+    for (int i = 0; i < 2; ++i) {
+      asking.emplace_back([&] {
+        std::uint64_t last = 0;
+        for (; !is_over; ++rounds) {
+          (void)event.is_done();
+          event.sync();
+          const Event copy = event;
+          EXPECT_GE(copy.point().value, last) << "recording moves it on";
+          last = copy.point().value;
+          if (timing) {
+            copy.sync();
+            EXPECT_EQ(Event::elapsed(copy, copy).count(), 0);
+          }
+        }
+      });
+    }
+    const StreamScope in(stream);
+    const DeviceScope on("GPU:0");
+    while (rounds < 2000) {
+      (void)ones({});
+      event.record(stream);
+    }
+    is_over = true;
+  }
 }
 
 }  // namespace tutti

@@ -5,6 +5,7 @@
 #include <set>
 #include <thread>
 
+#include "place/captured_log.h"
 #include "streams/gate.h"
 
 namespace tutti {
@@ -136,12 +137,12 @@ TEST(Stream, ANewOneDoesNotReportFailuresOfAnEarlierOwner) {
     first = lent.id();
     const StreamScope in(lent);
     const Tensor bad = take(ones({2}), constant({std::int64_t{9}}));
-    EXPECT_THROW(bad.sync(), KernelFailed);
+    ones({}).sync();  // comes after it, and has not failed
   }
   Stream second("GPU:0");
   ASSERT_EQ(second.id(), first);
   EXPECT_NO_THROW(second.sync());
-  EXPECT_THROW(synchronize("GPU:0"), KernelFailed) << "the device has not reported it yet";
+  EXPECT_THROW(synchronize("GPU:0"), KernelFailed) << "nobody was told of it yet";
 }
 
 TEST(Stream, OfHigherPriorityRunsFirstWhereTheDeviceMustChoose) {
@@ -312,6 +313,69 @@ TEST(ManualOrder, LeavesTheCallersOwnWaitsInForce) {
   EXPECT_FALSE(used.is_ready());
   gate.open();
   EXPECT_EQ(item<float>(used), 2);
+}
+
+TEST(StreamScope, LeftOutOfOrderLeavesTheInnerStreamAndThenTheOneBefore) {
+  simulate_gpus(1);
+  const CapturedLog log;
+  const DeviceScope on("GPU:0");
+  const Stream first("GPU:0");
+  const Stream second("GPU:0");
+  const auto stream_of_an_op = [] { return ones({}).impl().buffer()->written().stream; };
+  const StreamId usual = stream_of_an_op();
+  auto outer = std::make_unique<StreamScope>(first);
+  auto inner = std::make_unique<StreamScope>(second);
+  outer.reset();
+  EXPECT_EQ(stream_of_an_op(), second.id());
+  inner.reset();
+  EXPECT_EQ(stream_of_an_op(), usual);
+  ASSERT_EQ(log.of(LogLevel::error).size(), 1U);
+  EXPECT_NE(log.of(LogLevel::error)[0].find("the stream scope opened at"), std::string::npos);
+}
+
+TEST(StreamScope, LeftOnAnotherThreadIsReportedAndHarmsNobody) {
+  simulate_gpus(1);
+  const CapturedLog log;
+  const DeviceScope on("GPU:0");
+  const auto stream_of_an_op = [] { return ones({}).impl().buffer()->written().stream; };
+  const StreamId usual = stream_of_an_op();
+  auto scope = std::make_unique<StreamScope>(Stream("GPU:0"));
+  EXPECT_NE(stream_of_an_op(), usual);
+  std::thread([&] { scope.reset(); }).join();
+  EXPECT_EQ(stream_of_an_op(), usual);
+  ASSERT_EQ(log.of(LogLevel::error).size(), 1U);
+  EXPECT_NE(log.of(LogLevel::error)[0].find("was left on another thread; a scope belongs to its thread"), std::string::npos);
+}
+
+TEST(Cancelled, WorkWhoseInputHadFailedSaysTheFirstOrigin) {
+  simulate_gpus(1);
+  Stream stream("GPU:0");
+  const StreamScope in(stream);
+  const DeviceScope on("GPU:0");
+  const Tensor spoiled = take(ones({2}), constant({std::int64_t{9}}));
+  Gate gate;
+  gate.close("GPU:0");
+  const Tensor dependent = spoiled + 1;
+  const Tensor independent = ones({2});
+  gate.await_entered();
+  stream.cancel();
+  gate.open();
+  EXPECT_THROW((void)read<float>(dependent), KernelFailed);
+  EXPECT_THROW((void)read<float>(independent), Cancelled);
+}
+
+TEST(InjectedFault, InAnOpWhoseInputHadFailedSaysTheFirstOrigin) {
+  simulate_gpus(1);
+  const DeviceScope on("GPU:0");
+  inject_fault({.kind = FaultKind::kernel, .op = "AddV2"});
+  const Tensor dependent = take(ones({2}), constant({std::int64_t{9}})) + 1;
+  try {
+    (void)read<float>(dependent);
+    ADD_FAILURE() << "it was read";
+  } catch (const KernelFailed& e) {
+    EXPECT_NE(std::string(e.what()).find("GatherV2"), std::string::npos) << e.what();
+  }
+  EXPECT_NO_THROW(sync_devices()) << "nothing else has failed";
 }
 
 }  // namespace tutti

@@ -22,9 +22,12 @@ inline Nanoseconds coarse_now() noexcept {
   return static_cast<Nanoseconds>(t.tv_sec) * 1'000'000'000 + t.tv_nsec;
 }
 
+// A century: whoever gives a longer timeout means for ever, and the clock could not count to nanoseconds::max() from now.
+inline constexpr std::chrono::hours longest_timeout{24 * 365 * 100};
+
 // A wait without a timeout has no deadline.
 inline Deadline deadline_after(std::optional<std::chrono::nanoseconds> timeout) {
-  if (!timeout) return std::nullopt;
+  if (!timeout || *timeout > longest_timeout) return std::nullopt;
   return Clock::now() + *timeout;
 }
 

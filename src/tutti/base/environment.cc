@@ -8,6 +8,7 @@
 #include <system_error>
 #include <utility>
 
+#include "tutti/base/duration.h"
 #include "tutti/base/log.h"
 #include "tutti/base/text.h"
 
@@ -68,7 +69,7 @@ void report_once(const char* variable, std::string_view found, std::string_view 
     const std::lock_guard lock(reported.mutex);
     if (!reported.variables.emplace(variable).second) return;
   }
-  log(LogLevel::warning, text("tutti: ", variable, "='", printable(found), "' is ignored: ", expected, " expected"));
+  log(LogLevel::warning, text(variable, "='", printable(found), "' is ignored: ", expected, " expected"));
 }
 
 // `expected` gives the text for the report; it is called only when there is one to make.
@@ -161,6 +162,10 @@ std::optional<std::uint64_t> environment_unsigned(const char* variable, std::uin
 
 std::optional<std::uint64_t> environment_bytes(const char* variable) {
   return read(variable, parse_bytes, [] { return std::string("a size such as 512MiB or 2GB"); });
+}
+
+std::optional<std::chrono::milliseconds> environment_duration(const char* variable) {
+  return read(variable, parse_duration, [] { return std::string("a length of time such as 500ms, 90s or 5m"); });
 }
 
 std::optional<DeviceList> environment_device_list(const char* variable) {

@@ -1,6 +1,7 @@
 // Typed reading of environment variables: one that cannot be parsed is reported once, never ignored in silence.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <limits>
 #include <optional>
@@ -31,6 +32,7 @@ std::optional<bool> environment_bool(const char* variable);
 std::optional<std::uint64_t> environment_unsigned(const char* variable, std::uint64_t lowest = 0,
                                                   std::uint64_t highest = no_upper_bound);
 std::optional<std::uint64_t> environment_bytes(const char* variable);
+std::optional<std::chrono::milliseconds> environment_duration(const char* variable);
 std::optional<DeviceList> environment_device_list(const char* variable);
 // As it stands; an empty one counts as not set.
 std::optional<std::string> environment_text(const char* variable);

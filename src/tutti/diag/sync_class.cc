@@ -12,6 +12,8 @@ std::string all_calls(const SyncTotals& site) {
   return site.calls == 1 ? std::string("the call") : text("each of the ", site.calls, " calls");
 }
 
+std::string times(const SyncTotals& site) { return text(site.calls, site.calls == 1 ? " time" : " times"); }
+
 SyncVerdict classify_flow(const SyncTotals& site) {
   switch (site.reason) {
     case SyncReason::pageable_staging:
@@ -19,11 +21,16 @@ SyncVerdict classify_flow(const SyncTotals& site) {
               "the host's buffer is not pinned, so it was copied to pinned memory first and the host waited for room",
               "pin() the buffer, or make it with pinned memory"};
     case SyncReason::module_load:
-      return {SyncClass::warm_up, text("code was loaded, ", site.calls, site.calls == 1 ? " time" : " times"),
-              "run one step before the part that must be quick"};
+      return {SyncClass::warm_up, text("code was loaded, ", times(site)), "run one step before the part that must be quick"};
     case SyncReason::memory_mapping:
-      return {SyncClass::warm_up, text("the pool grew or shrank, ", site.calls, site.calls == 1 ? " time" : " times"),
+      return {SyncClass::warm_up, text("the pool grew to a size it had not had before, ", times(site)),
               "let the pool keep what it has: the first step makes it grow"};
+    case SyncReason::memory_trimming:
+      return {SyncClass::flow_control, text("the pool gave memory back to the device, ", times(site)),
+              "let the pool keep what it has: it serves the next request from it"};
+    case SyncReason::memory_remapping:
+      return {SyncClass::flow_control, text("the pool mapped memory again that it had given back before, ", times(site)),
+              "let the pool keep what it has: call trim_memory() less often"};
     case SyncReason::joining:
       return {SyncClass::warm_up, "the process joined its job, and waited until the coordinator had taken it in",
               "call join_job() before the part that must be quick"};

@@ -1,7 +1,9 @@
 #include "tutti/diag/sync_matcher.h"
 
+#include <memory>
 #include <ostream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tutti/base/text.h"
@@ -15,28 +17,23 @@ namespace {
 constexpr std::size_t most_kept = 16;
 
 // Remembers the first syncs for the explanation.
-class Recorder final : detail::SyncListener {
- public:
-  Recorder() { first_.reserve(most_kept); }
-  ~Recorder() override = default;
+struct Recorder final : detail::SyncScopeEntry {
+  Recorder() { first.reserve(most_kept); }
 
-  [[nodiscard]] std::uint64_t count() const noexcept { return count_; }
   void list(std::ostream& out) const {
-    for (const SyncRequest& each : first_) {
+    for (const SyncRequest& each : first) {
       out << "\n  " << to_string(each.reason);
       if (*each.op != '\0') out << " of what " << each.op << " made";
       out << " at " << each.site.to_string();
     }
-    if (count_ > first_.size()) out << "\n  ... and " << count_ - first_.size() << " more";
+    if (demand_syncs > first.size()) out << "\n  ... and " << demand_syncs - first.size() << " more";
+  }
+  void happened(const SyncRequest& request, bool is_allowed) noexcept override {
+    SyncScopeEntry::happened(request, is_allowed);
+    if (first.size() < first.capacity()) first.push_back(request);
   }
 
- private:
-  void happened(const SyncRequest& request, bool) noexcept override {
-    ++count_;
-    if (first_.size() < first_.capacity()) first_.push_back(request);
-  }
-  std::uint64_t count_ = 0;
-  std::vector<SyncRequest> first_;
+  std::vector<SyncRequest> first;
 };
 
 std::string in_words(std::uint64_t syncs) {
@@ -46,13 +43,15 @@ std::string in_words(std::uint64_t syncs) {
 }  // namespace
 
 bool DemandSyncMatcher::MatchAndExplain(const std::function<void()>& function, std::ostream* out) const {
-  const Recorder recorder;
+  auto entry = std::make_unique<Recorder>();
+  const Recorder& recorder = *entry;
+  const detail::OpenSyncScope scope("demand sync matcher", std::move(entry), Site{});
   function();
   if (out != nullptr) {
-    *out << "which makes " << in_words(recorder.count());
+    *out << "which makes " << in_words(recorder.demand_syncs);
     recorder.list(*out);
   }
-  return recorder.count() == syncs_;
+  return recorder.demand_syncs == syncs_;
 }
 
 void DemandSyncMatcher::DescribeTo(std::ostream* out) const { *out << "makes " << in_words(syncs_); }

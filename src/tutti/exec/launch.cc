@@ -146,7 +146,7 @@ void Launch::run_in_caller() {
   on_.device().idle().end();
   KernelContext context{on_.device().parallel(), nullptr};
   if (FailureRef failure = run_call(call(), count_, kernel(), context, on_.name())) [[unlikely]]
-    current_stream(on_).report(std::move(failure));
+    current_stream(on_).report(std::move(failure), current_stream(on_).last());
   for (const Use& use : uses_) {
     if (use.is_write) use.buffer->note_write({}, op_.name.c_str());
   }

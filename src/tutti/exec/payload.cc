@@ -92,6 +92,11 @@ class Cells {
   void spoil(const FailureRef& failure) const noexcept {
     for (std::size_t i = inputs_; i < count_; ++i) cell(i)->set(failure);
   }
+  // The work did not run. What it would have written fails for the first reason there was: an input's, if one had failed.
+  void abandon(const FailureRef& why) const noexcept {
+    const FailureRef inherited = of_inputs();
+    spoil(inherited ? inherited : why);
+  }
   void clear() const noexcept {
     for (std::size_t i = inputs_; i < count_; ++i) cell(i)->clear();
   }
@@ -219,9 +224,9 @@ const WorkKind packed_call_kind{
     pack,
     [](void* payload, RunContext& run) noexcept -> FailureRef {
       const Unpacked packed(payload);
-      FailureRef failure = run.fault;
-      if (failure) {
-        Cells(packed.call, packed.operand_count).spoil(failure);
+      FailureRef failure;
+      if (run.fault) {
+        failure = Cells(packed.call, packed.operand_count).settle(run.fault);
       } else {
         KernelContext context{run.parallel, &run.stream};
         failure = run_call(packed.call, packed.operand_count, packed.kernel, context, run.stream.device().name());
@@ -231,7 +236,7 @@ const WorkKind packed_call_kind{
     },
     [](void* payload, const FailureRef& why) noexcept {
       Cells cells(payload);
-      cells.spoil(why);
+      cells.abandon(why);
       cells.free_spilled();
     },
     // Whether the inputs have failed is not known yet: the kernel may compute on what is not there, and settling says so.

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "tutti/base/error.h"
+#include "tutti/base/human_time.h"
 #include "tutti/base/text.h"
 #include "tutti/hal/device.h"
 
@@ -19,9 +20,13 @@ std::string age(Nanoseconds since) {
   return elapsed < 1'000'000'000 ? text(elapsed / 1'000'000, " ms") : text(elapsed / 1'000'000'000, " s");
 }
 
-std::string pending_list(std::span<DeviceStream* const> streams) {
+}  // namespace
+
+std::string pending_work(std::span<const TimelinePoint> points) {
   std::string out;
-  for (DeviceStream* stream : streams) {
+  for (const TimelinePoint& point : points) {
+    const DeviceStream* stream = point.stream == StreamId::none ? nullptr : timeline(point.stream).stream();
+    if (stream == nullptr) continue;
     const std::vector<PendingWork> pending = stream->pending();
     if (pending.empty()) continue;
     out += text("\n  stream ", index_of(stream->id()), " on ", stream->device().name(), ": ", pending.size(), " pending");
@@ -35,31 +40,27 @@ std::string pending_list(std::span<DeviceStream* const> streams) {
   return out.empty() ? "\n  nothing any more: the work ended just after the deadline" : out;
 }
 
-[[noreturn]] void raise_deadline(SyncReason reason, const SyncOptions& options, std::span<DeviceStream* const> streams,
-                                 Site site) {
-  const auto waited = std::chrono::duration_cast<std::chrono::milliseconds>(*options.timeout).count();
-  throw DeadlineExceeded(text(to_string(reason), " did not end within ", waited,
-                              " ms; it all goes on running. Still pending:", pending_list(streams)),
-                         site);
+namespace {
+
+void sync_points(std::span<const TimelinePoint> points, const SyncRequest& request, Timeout timeout) {
+  if (await_all(points, request, deadline_after(timeout)) == WaitResult::done) return;
+  throw DeadlineExceeded(
+      text(to_string(request.reason), " did not end within ", human_time(std::max<Nanoseconds>(0, timeout->count())),
+           "; it all goes on running. Still pending:", pending_work(points)),
+      request.site);
 }
 
 }  // namespace
 
-void sync_point(TimelinePoint point, SyncReason reason, const SyncOptions& options, Site site) {
-  if (await(point, {.reason = reason, .site = site, .intent = options.intent}, deadline_after(options.timeout)) ==
-      WaitResult::done)
-    return;
-  DeviceStream* stream = timeline(point.stream).stream();
-  raise_deadline(reason, options, std::span(&stream, stream != nullptr ? 1 : 0), site);
+void sync_point(TimelinePoint point, const SyncRequest& request, Timeout timeout) {
+  sync_points(std::span(&point, 1), request, timeout);
 }
 
 void sync_streams(std::span<DeviceStream* const> streams, SyncReason reason, const SyncOptions& options, Site site) {
   std::vector<TimelinePoint> points;
   points.reserve(streams.size());
   for (const DeviceStream* stream : streams) points.push_back(stream->last());
-  if (await_all(points, {.reason = reason, .site = site, .intent = options.intent}, deadline_after(options.timeout)) ==
-      WaitResult::timed_out)
-    raise_deadline(reason, options, streams, site);
+  sync_points(points, {.reason = reason, .site = site, .intent = options.intent}, options.timeout);
 }
 
 }  // namespace tutti

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <optional>
 #include <span>
+#include <string>
 
 #include "tutti/hal/door.h"
 
@@ -19,8 +20,11 @@ struct SyncOptions {
 };
 
 // Throws DeadlineExceeded, naming op, site and age of what has not finished; everything goes on running.
-void sync_point(TimelinePoint point, SyncReason reason, const SyncOptions& options, Site site);
+void sync_point(TimelinePoint point, const SyncRequest& request, Timeout timeout);
 // All that was submitted to these streams before the call, under one deadline.
 void sync_streams(std::span<DeviceStream* const> streams, SyncReason reason, const SyncOptions& options, Site site);
+
+// "\n  stream 3 on ...: 2 pending\n    MatMul (running), submitted 12 ms ago at ...", for every stream that has work.
+std::string pending_work(std::span<const TimelinePoint> points);
 
 }  // namespace tutti

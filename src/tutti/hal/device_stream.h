@@ -90,9 +90,15 @@ class DeviceStream {
   virtual void cancel() = 0;
   [[nodiscard]] virtual std::vector<PendingWork> pending() const = 0;
 
-  // Failures of this stream's work since they were last taken, oldest first.
-  [[nodiscard]] std::vector<FailureRef> take_failures();
-  void report(FailureRef failure);
+  // Failures of work, with its point, that the program has not been told of (Failure::is_told), oldest first.
+  struct ReportedFailure {
+    FailureRef failure;
+    TimelinePoint point;
+  };
+  [[nodiscard]] std::vector<ReportedFailure> take_failures();
+  // Only those of work up to a point; the others stay.
+  [[nodiscard]] std::vector<ReportedFailure> take_failures(TimelinePoint up_to);
+  void report(FailureRef failure, TimelinePoint point);
 
  protected:
   Timeline& own_timeline() noexcept { return timeline_; }
@@ -107,7 +113,7 @@ class DeviceStream {
   alignas(64) ShortLock order_;
   KnownOrder known_;
   std::mutex failures_mutex_;
-  std::vector<FailureRef> failures_;
+  std::vector<ReportedFailure> failures_;
 };
 
 }  // namespace tutti

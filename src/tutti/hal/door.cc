@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "tutti/base/environment.h"
 #include "tutti/base/error.h"
 #include "tutti/hal/access_observer.h"
 #include "tutti/hal/device_stream.h"
@@ -81,7 +82,11 @@ WaitResult await(TimelinePoint point, const SyncRequest& request, Deadline deadl
   return await_all(std::span(&point, 1), request, deadline);
 }
 
-WaitResult await_all(std::span<const TimelinePoint> points, const SyncRequest& request, Deadline deadline) {
+namespace {
+
+// One passage. `block(last)` blocks, says what it waited for last, and returns whether all is done.
+template <class Block>
+WaitResult pass(std::span<const TimelinePoint> points, const SyncRequest& request, const Block& block) {
   SiteAccount& account = detail::account_of(request.site, request.reason);
   admit(request, account);
   account.add_passage(request, points);
@@ -102,7 +107,7 @@ WaitResult await_all(std::span<const TimelinePoint> points, const SyncRequest& r
   const InsideDoor inside;
   const Nanoseconds begin = now();
   TimelinePoint last = *pending;
-  const bool all_done = block_until_done(points, deadline, last);
+  const bool all_done = block(last);
   const Nanoseconds end = now();
   account.add_wait(end - begin, !all_done);
   detail::count_wait(request.reason, end - begin);
@@ -116,6 +121,24 @@ WaitResult await_all(std::span<const TimelinePoint> points, const SyncRequest& r
   }
   note_passage(request.reason, request.site, request.op, last, begin, end);
   return all_done ? WaitResult::done : WaitResult::timed_out;
+}
+
+}  // namespace
+
+WaitResult await_all(std::span<const TimelinePoint> points, const SyncRequest& request, Deadline deadline) {
+  return pass(points, request, [&](TimelinePoint& last) { return block_until_done(points, deadline, last); });
+}
+
+std::chrono::nanoseconds stall_timeout() { return environment_duration("TUTTI_STALL_TIMEOUT").value_or(std::chrono::minutes(5)); }
+
+WaitResult await_unless_stalled(std::span<const TimelinePoint> points, const SyncRequest& request) {
+  return pass(points, request, [&](TimelinePoint& last) {
+    for (;;) {
+      const std::uint64_t before = completed_by_all_streams();
+      if (block_until_done(points, deadline_after(stall_timeout()), last)) return true;
+      if (completed_by_all_streams() == before) return false;
+    }
+  });
 }
 
 BlockingRegion::BlockingRegion(SyncReason reason, Site site) : account_(&detail::account_of(site, reason)) {

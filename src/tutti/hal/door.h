@@ -37,6 +37,11 @@ WaitResult await(TimelinePoint point, const SyncRequest& request, Deadline deadl
 // The same for several points: one passage, one price.
 WaitResult await_all(std::span<const TimelinePoint> points, const SyncRequest& request, Deadline deadline = std::nullopt);
 
+// For waits of the runtime's own, which nobody gave a timeout: gives up when the points are not done and no stream at all has
+// finished anything for as long as TUTTI_STALL_TIMEOUT says ("90s"), 5 minutes without it.
+WaitResult await_unless_stalled(std::span<const TimelinePoint> points, const SyncRequest& request);
+std::chrono::nanoseconds stall_timeout();
+
 // Around a call that blocks and has no point: mapping memory, loading a module, a barrier.
 class BlockingRegion {
  public:

@@ -18,16 +18,18 @@ std::mutex& cells_mutex() {
 
 }  // namespace
 
-std::string Failure::to_string() const { return text(reason, " (op ", op, " on ", device, ")", also); }
+std::string Failure::to_string() const { return text(reason, " (op ", op, " on ", device, ")"); }
 
-void Failure::raise() const {
+void Failure::raise(const std::string& also) const {
+  set_told();
+  const std::string message = to_string() + also;
   switch (kind) {
-    case FailureKind::copy: throw CopyFailed(to_string(), site);
-    case FailureKind::device_lost: throw DeviceLost(to_string(), site);
-    case FailureKind::cancelled: throw Cancelled(to_string(), site);
+    case FailureKind::copy: throw CopyFailed(message, site);
+    case FailureKind::device_lost: throw DeviceLost(message, site);
+    case FailureKind::cancelled: throw Cancelled(message, site);
     case FailureKind::kernel: break;
   }
-  throw KernelFailed(to_string(), site);
+  throw KernelFailed(message, site);
 }
 
 void FailureCell::set(FailureRef failure) noexcept {
@@ -52,7 +54,7 @@ FailureRef failure_from(std::exception_ptr thrown, FailureKind kind, const char*
     reason = e.what();
   } catch (...) {  // the reason above says all there is to know
   }
-  return std::make_shared<const Failure>(Failure{kind, std::move(reason), op, device, site});
+  return std::make_shared<const Failure>(kind, std::move(reason), op, device, site);
 }
 
 }  // namespace tutti

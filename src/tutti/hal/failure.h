@@ -18,13 +18,17 @@ struct Failure {
   std::string reason;  // "index 7 is out of range ..."
   std::string op;
   std::string device;
-  Site site;              // the call that made the failing op
-  std::string also = {};  // other failures that were met with it, for the message
+  Site site;  // the call that made the failing op
 
-  // Throws the matching AsyncError, whose site is the origin's.
-  [[noreturn]] void raise() const;
+  // Throws the matching AsyncError, whose site is the origin's. `also`: what else the message is to say.
+  [[noreturn]] void raise(const std::string& also = {}) const;
   // "index 7 is out of range ... (op GatherV2 on /job:.../device:GPU:0)"
   [[nodiscard]] std::string to_string() const;
+
+  // Has a read or a sync thrown it, or listed it beside another? Then no later sync throws it again.
+  [[nodiscard]] bool is_told() const noexcept { return told.load(std::memory_order_relaxed); }
+  void set_told() const noexcept { told.store(true, std::memory_order_relaxed); }
+  mutable std::atomic<bool> told{false};
 };
 
 using FailureRef = std::shared_ptr<const Failure>;

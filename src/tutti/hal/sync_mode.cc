@@ -8,6 +8,7 @@
 #include <string_view>
 #include <unordered_set>
 #include <utility>
+#include <vector>
 
 #include "tutti/base/environment.h"
 #include "tutti/base/error.h"
@@ -35,13 +36,28 @@ OnSync mode_of_process() {
   return mode;
 }
 
+using detail::SyncScopeEntry;
+
 struct ThreadState {
-  std::optional<OnSync> mode;  // none: the process's
-  std::optional<Site> set_at;  // the scope that set it
-  const char* allowed = nullptr;
-  detail::SyncListener* listeners = nullptr;
+  std::optional<OnSync> mode;  // outside all scopes; none: the process's
+  SyncScopeEntry* innermost = nullptr;
 };
 thread_local ThreadState state;
+
+// Innermost first, but for those that another thread has left.
+template <class Visit>
+void for_each_open(const Visit& visit) {
+  for (SyncScopeEntry* each = detail::without_left(state.innermost); each != nullptr; each = each->outer) {
+    if (!each->is_left.load(std::memory_order_acquire)) visit(*each);
+  }
+}
+
+// The innermost scope that sets a mode; null: none does.
+SyncScopeEntry* scope_with_mode() noexcept {
+  SyncScopeEntry* found = nullptr;
+  for_each_open([&](SyncScopeEntry& each) { found = found == nullptr && each.mode ? &each : found; });
+  return found;
+}
 
 std::atomic<SyncWarnings> warnings{SyncWarnings::once_per_site};
 
@@ -53,10 +69,12 @@ bool is_first_warning(const SyncRequest& request) {
   return seen.insert(text(to_string(request.reason), '@', request.site.to_string(), ':', request.site.column())).second;
 }
 
-// "a value read of MatMul's result"
+// "a value read of what MatMul made", "an event sync"
 std::string name_of(const SyncRequest& request) {
-  return *request.op == '\0' ? text("a ", to_string(request.reason))
-                             : text("a ", to_string(request.reason), " of what ", request.op, " made");
+  std::string name = text("a ", to_string(request.reason));
+  if (request.reason == SyncReason::event_sync) name = "an event sync";
+  if (request.reason == SyncReason::all_devices_sync) name = "a sync of all devices";
+  return *request.op == '\0' ? name : text(name, " of what ", request.op, " made");
 }
 
 const char* way_out(SyncReason reason) noexcept {
@@ -70,28 +88,40 @@ const char* way_out(SyncReason reason) noexcept {
 }  // namespace
 
 void set_sync_debug_mode(OnSync mode) noexcept {
-  state.mode = mode;
-  state.set_at.reset();
+  SyncScopeEntry* scope = scope_with_mode();
+  if (scope != nullptr) scope->set_at.reset();
+  (scope != nullptr ? scope->mode : state.mode) = mode;
 }
-OnSync get_sync_debug_mode() noexcept { return state.mode ? *state.mode : mode_of_process(); }
+OnSync get_sync_debug_mode() noexcept {
+  const SyncScopeEntry* scope = scope_with_mode();
+  const std::optional<OnSync>& mode = scope != nullptr ? scope->mode : state.mode;
+  return mode ? *mode : mode_of_process();
+}
 void set_sync_warnings(SyncWarnings how_often) noexcept { warnings.store(how_often, std::memory_order_relaxed); }
 
 namespace detail {
 
-SyncListener::SyncListener() noexcept : outer_(std::exchange(state.listeners, this)) {}
-SyncListener::~SyncListener() { state.listeners = outer_; }
+void SyncScopeEntry::happened(const SyncRequest&, bool) noexcept { demand_syncs.fetch_add(1, std::memory_order_relaxed); }
+
+OpenSyncScope::OpenSyncScope(const char* what, std::unique_ptr<SyncScopeEntry> entry, Site site) noexcept
+    : what_(what), entry_(entry.release()), site_(site) {
+  enter_scope(state.innermost, entry_);
+}
+OpenSyncScope::~OpenSyncScope() { leave_scope(state.innermost, entry_, what_, site_); }
 
 void judge(const SyncRequest& request) {
-  if (state.allowed != nullptr) return;
+  if (allowance() != nullptr) return;
   const OnSync mode = get_sync_debug_mode();
   if (mode == OnSync::error) {
-    const std::string who = state.set_at ? text("the SyncScope at ", state.set_at->to_string())
-                                         : std::string(state.mode ? "set_sync_debug_mode" : "TUTTI_SYNC=error");
+    const SyncScopeEntry* scope = scope_with_mode();
+    const std::string who = scope != nullptr && scope->set_at
+                                ? text("the SyncScope at ", scope->set_at->to_string())
+                                : std::string(scope != nullptr || state.mode ? "set_sync_debug_mode" : "TUTTI_SYNC=error");
     throw SyncForbidden(text(name_of(request), " would block the host here, which ", who, " forbids; nothing was waited for. ",
                              way_out(request.reason), "; AllowSync lets a sync through that is meant"),
                         request.site);
   }
-  for (SyncListener* each = state.listeners; each != nullptr; each = each->outer_) each->before(request);
+  for_each_open([&](SyncScopeEntry& each) { each.before(request); });
   if (mode == OnSync::warn && (warnings.load(std::memory_order_relaxed) == SyncWarnings::always || is_first_warning(request))) {
     log(LogLevel::warning,
         text(name_of(request), " blocks the host at ", request.site.to_string(), "; ", way_out(request.reason)));
@@ -99,48 +129,79 @@ void judge(const SyncRequest& request) {
 }
 
 void count(const SyncRequest& request) noexcept {
-  for (SyncListener* each = state.listeners; each != nullptr; each = each->outer_)
-    each->happened(request, state.allowed != nullptr);
+  const bool is_allowed = allowance() != nullptr;
+  for_each_open([&](SyncScopeEntry& each) { each.happened(request, is_allowed); });
 }
 
 void count_wait(SyncReason reason, Nanoseconds waited) noexcept {
-  for (SyncListener* each = state.listeners; each != nullptr; each = each->outer_) each->blocked(reason, waited);
+  for_each_open([&](SyncScopeEntry& each) { each.blocked(reason, waited); });
 }
 
-const char* allowance() noexcept { return state.allowed; }
+const char* allowance() noexcept {
+  const char* why = nullptr;
+  for_each_open([&](const SyncScopeEntry& each) { why = why == nullptr ? each.allowed : why; });
+  return why;
+}
 
 }  // namespace detail
 
-SyncScope::SyncScope(OnSync mode, Site site) noexcept
-    : mode_before_(std::exchange(state.mode, mode)), set_before_(std::exchange(state.set_at, site)) {}
+namespace {
 
-SyncScope::~SyncScope() {
-  state.mode = mode_before_;
-  state.set_at = set_before_;
+std::unique_ptr<SyncScopeEntry> mode_entry(OnSync mode, Site site) {
+  auto entry = std::make_unique<SyncScopeEntry>();
+  entry->mode = mode;
+  entry->set_at = site;
+  return entry;
 }
 
-AllowSync::AllowSync(const char* why) noexcept : before_(std::exchange(state.allowed, why != nullptr ? why : "")) {}
-AllowSync::~AllowSync() { state.allowed = before_; }
-
-SyncBudget::SyncBudget(std::uint64_t most, std::string name, Site site) : most_(most), name_(std::move(name)), site_(site) {
-  first_.reserve(std::min<std::uint64_t>(most, most_syncs_kept));
+std::unique_ptr<SyncScopeEntry> allowing_entry(const char* why) {
+  auto entry = std::make_unique<SyncScopeEntry>();
+  entry->allowed = why != nullptr ? why : "";
+  return entry;
 }
 
-void SyncBudget::before(const SyncRequest& request) {
-  if (spent_ < most_) return;
-  std::string earlier;
-  for (const Spent& each : first_) earlier += text("\n  ", to_string(each.reason), " at ", each.site.to_string());
-  if (spent_ > first_.size()) earlier += text("\n  ... and ", spent_ - first_.size(), " more");
-  throw SyncForbidden(text(name_of(request), " would block the host here, and the budget \"", name_, "\" of ", most_,
-                           most_ == 1 ? " demand sync" : " demand syncs", " at ", site_.to_string(), " is spent",
-                           earlier.empty() ? "" : ":", earlier),
-                      request.site);
-}
+// Its `demand_syncs` are those that were not allowed: the ones spent.
+struct BudgetEntry final : SyncScopeEntry {
+  struct Spent {
+    SyncReason reason;
+    Site site;
+  };
 
-void SyncBudget::happened(const SyncRequest& request, bool is_allowed) noexcept {
-  if (is_allowed) return;
-  ++spent_;
-  if (first_.size() < first_.capacity()) first_.push_back({request.reason, request.site});
-}
+  BudgetEntry(std::uint64_t at_most, std::string called, Site opened) : most(at_most), name(std::move(called)), site(opened) {
+    first.reserve(std::min<std::uint64_t>(most, most_syncs_kept));
+  }
+
+  void before(const SyncRequest& request) override {
+    const std::uint64_t spent = demand_syncs.load(std::memory_order_relaxed);
+    if (spent < most) return;
+    std::string earlier;
+    for (const Spent& each : first) earlier += text("\n  ", to_string(each.reason), " at ", each.site.to_string());
+    if (spent > first.size()) earlier += text("\n  ... and ", spent - first.size(), " more");
+    throw SyncForbidden(text(name_of(request), " would block the host here, and the budget \"", name, "\" of ", most,
+                             most == 1 ? " demand sync" : " demand syncs", " at ", site.to_string(), " is spent",
+                             earlier.empty() ? "" : ":", earlier),
+                        request.site);
+  }
+  void happened(const SyncRequest& request, bool is_allowed) noexcept override {
+    if (is_allowed) return;
+    SyncScopeEntry::happened(request, is_allowed);
+    if (first.size() < first.capacity()) first.push_back({request.reason, request.site});
+  }
+
+  std::uint64_t most;
+  std::string name;
+  Site site;
+  std::vector<Spent> first;  // the first few
+};
+
+}  // namespace
+
+SyncCount::SyncCount(Site site) : scope_("SyncCount", std::make_unique<SyncScopeEntry>(), site) {}
+SyncScope::SyncScope(OnSync mode, Site site) : scope_("SyncScope", mode_entry(mode, site), site) {}
+AllowSync::AllowSync(const char* why, Site site) : scope_("AllowSync", allowing_entry(why), site) {}
+SyncBudget::SyncBudget(std::uint64_t most, std::string name, Site site)
+    : scope_("SyncBudget", std::make_unique<BudgetEntry>(most, std::move(name), site), site) {}
+
+std::uint64_t SyncBudget::spent() const noexcept { return scope_.entry().demand_syncs.load(std::memory_order_relaxed); }
 
 }  // namespace tutti

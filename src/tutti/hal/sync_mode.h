@@ -2,12 +2,14 @@
 // race: whether the value happens to be there makes no difference.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "tutti/base/clock.h"
+#include "tutti/base/scope_chain.h"
 #include "tutti/base/site.h"
 #include "tutti/hal/sync_reason.h"
 
@@ -32,26 +34,39 @@ void set_sync_warnings(SyncWarnings how_often) noexcept;
 
 namespace detail {
 
-// A scope that hears of the thread's demand syncs, and of all its waits, while it lives.
-class SyncListener {
- public:
-  SyncListener(const SyncListener&) = delete;
-  SyncListener& operator=(const SyncListener&) = delete;
+// What a scope asks of its thread's demand syncs, and hears of them.
+struct SyncScopeEntry : ScopeLink<SyncScopeEntry> {
+  SyncScopeEntry() = default;
+  SyncScopeEntry(const SyncScopeEntry&) = delete;
+  SyncScopeEntry& operator=(const SyncScopeEntry&) = delete;
+  virtual ~SyncScopeEntry() = default;
 
- protected:
-  SyncListener() noexcept;
-  virtual ~SyncListener();
-
- private:
-  friend void judge(const SyncRequest& request);
-  friend void count(const SyncRequest& request) noexcept;
-  friend void count_wait(SyncReason reason, Nanoseconds waited) noexcept;
   // May throw; nothing has happened yet.
   virtual void before(const SyncRequest&) {}
-  virtual void happened(const SyncRequest& request, bool is_allowed) noexcept = 0;
+  virtual void happened(const SyncRequest& request, bool is_allowed) noexcept;
   // The thread did block, for any reason.
   virtual void blocked(SyncReason, Nanoseconds) noexcept {}
-  SyncListener* outer_;
+
+  std::atomic<std::uint64_t> demand_syncs{0};  // that the thread went through since
+  std::optional<OnSync> mode;                  // that it sets
+  std::optional<Site> set_at;                  // where; none: set_sync_debug_mode has set another since
+  const char* allowed = nullptr;               // the reason, where it allows all
+};
+
+// Puts an entry into the thread's chain, and takes it out at its end. Belongs to its thread and is left in reverse order.
+class OpenSyncScope {
+ public:
+  OpenSyncScope(const char* what, std::unique_ptr<SyncScopeEntry> entry, Site site) noexcept;
+  ~OpenSyncScope();
+  OpenSyncScope(const OpenSyncScope&) = delete;
+  OpenSyncScope& operator=(const OpenSyncScope&) = delete;
+
+  [[nodiscard]] SyncScopeEntry& entry() const noexcept { return *entry_; }
+
+ private:
+  const char* what_;
+  SyncScopeEntry* entry_;
+  Site site_;
 };
 
 // For the door: throws SyncForbidden or warns. Demand syncs only.
@@ -64,67 +79,49 @@ const char* allowance() noexcept;
 }  // namespace detail
 
 // Counts the demand syncs that the thread goes through while it lives, the allowed ones too; forbids nothing.
-class SyncCount final : detail::SyncListener {
+class SyncCount {
  public:
-  SyncCount() noexcept = default;
-  ~SyncCount() override = default;
+  explicit SyncCount(Site site = {});
 
-  [[nodiscard]] std::uint64_t demand_syncs() const noexcept { return demand_; }
+  [[nodiscard]] std::uint64_t demand_syncs() const noexcept {
+    return scope_.entry().demand_syncs.load(std::memory_order_relaxed);
+  }
 
  private:
-  void happened(const SyncRequest&, bool) noexcept override { ++demand_; }
-  std::uint64_t demand_ = 0;
+  detail::OpenSyncScope scope_;
 };
 
 // The thread's mode while it lives.
 class SyncScope {
  public:
-  explicit SyncScope(OnSync mode, Site site = {}) noexcept;
-  ~SyncScope();
-  SyncScope(const SyncScope&) = delete;
-  SyncScope& operator=(const SyncScope&) = delete;
+  explicit SyncScope(OnSync mode, Site site = {});
 
-  [[nodiscard]] std::uint64_t demand_syncs() const noexcept { return count_.demand_syncs(); }
+  [[nodiscard]] std::uint64_t demand_syncs() const noexcept {
+    return scope_.entry().demand_syncs.load(std::memory_order_relaxed);
+  }
 
  private:
-  std::optional<OnSync> mode_before_;
-  std::optional<Site> set_before_;
-  SyncCount count_;
+  detail::OpenSyncScope scope_;
 };
 
 // Syncs that are meant: no mode and no budget around it objects, the ledger counts them as ever.
 class AllowSync {
  public:
-  explicit AllowSync(const char* why) noexcept;
-  ~AllowSync();
-  AllowSync(const AllowSync&) = delete;
-  AllowSync& operator=(const AllowSync&) = delete;
+  explicit AllowSync(const char* why, Site site = {});
 
  private:
-  const char* before_;
+  detail::OpenSyncScope scope_;
 };
 
 // At most so many demand syncs of the thread while it lives; the next one throws SyncForbidden that names those before it.
-class SyncBudget final : detail::SyncListener {
+class SyncBudget {
  public:
   SyncBudget(std::uint64_t most, std::string name, Site site = {});
-  ~SyncBudget() override = default;
 
-  [[nodiscard]] std::uint64_t spent() const noexcept { return spent_; }
+  [[nodiscard]] std::uint64_t spent() const noexcept;
 
  private:
-  struct Spent {
-    SyncReason reason;
-    Site site;
-  };
-  void before(const SyncRequest& request) override;
-  void happened(const SyncRequest& request, bool is_allowed) noexcept override;
-
-  std::uint64_t most_;
-  std::string name_;
-  Site site_;
-  std::uint64_t spent_ = 0;
-  std::vector<Spent> first_;  // the first few
+  detail::OpenSyncScope scope_;
 };
 
 }  // namespace tutti

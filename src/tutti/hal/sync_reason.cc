@@ -16,6 +16,8 @@ const char* to_string(SyncReason reason) noexcept {
     case SyncReason::pageable_staging: return "pageable staging";
     case SyncReason::memory_pressure: return "memory pressure";
     case SyncReason::memory_mapping: return "memory mapping";
+    case SyncReason::memory_trimming: return "memory trimming";
+    case SyncReason::memory_remapping: return "memory remapping";
     case SyncReason::back_pressure: return "back-pressure";
     case SyncReason::module_load: return "module load";
     case SyncReason::capture_start: return "capture start";

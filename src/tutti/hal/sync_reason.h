@@ -20,7 +20,9 @@ enum class SyncReason : std::uint8_t {
   // Flow: the runtime's own.
   pageable_staging,
   memory_pressure,
-  memory_mapping,
+  memory_mapping,    // the pool grew
+  memory_trimming,   // it gave memory back to the device
+  memory_remapping,  // and took it again
   back_pressure,
   module_load,
   capture_start,

@@ -106,6 +106,8 @@ extern std::array<std::atomic<Timeline*>, most_timeline_blocks> timeline_blocks;
 
 // Does any stream of the device have work that is not done?
 bool has_work(const Device& device);
+// Grows as long as any stream gets something done.
+std::uint64_t completed_by_all_streams();
 
 // A timeline for a new stream.
 StreamId open_timeline(DeviceStream& stream);

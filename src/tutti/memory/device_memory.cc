@@ -3,13 +3,14 @@
 #include <algorithm>
 #include <atomic>
 #include <mutex>
+#include <utility>
 
 #include "tutti/base/error.h"
 #include "tutti/base/short_lock.h"
 #include "tutti/base/text.h"
 #include "tutti/hal/access_observer.h"
+#include "tutti/hal/deadline.h"
 #include "tutti/hal/device.h"
-#include "tutti/hal/door.h"
 #include "tutti/hal/kernel_thread.h"
 #include "tutti/hal/lifecycle.h"
 #include "tutti/journal/journal.h"
@@ -46,11 +47,12 @@ struct DeviceMemory::State final : BlockOwner {
       return nullptr;
     return stack.allocate(bytes, stream, site);
   }
-  Block* allocate_under_pressure(std::size_t bytes, StreamId stream, Site site);
-  // The uses of the blocks that wait longest are awaited through the door; false when no block waits.
-  bool await_pending(std::size_t blocks, Site site);
+  Block* allocate_under_pressure(std::size_t bytes, StreamId stream, std::string& stalled, Site site);
+  // The uses of the blocks that wait longest are awaited through the door. `stalled`: the work that does not get done.
+  enum class Awaited : std::uint8_t { nothing, done, gave_up };
+  Awaited await_pending(std::size_t blocks, std::string& stalled, Site site);
   MemoryInfo info_locked();
-  [[noreturn]] void refuse(std::size_t bytes, Site site);
+  [[noreturn]] void refuse(std::size_t bytes, std::string stalled, Site site);
   void note(journal::EventKind kind, std::size_t bytes, Site site) const noexcept {
     const Nanoseconds at = now();
     journal::record({.kind = kind,
@@ -86,7 +88,7 @@ void DeviceMemory::State::take_back(Block& block) noexcept {
     delete this;
 }
 
-bool DeviceMemory::State::await_pending(std::size_t blocks, Site site) {
+DeviceMemory::State::Awaited DeviceMemory::State::await_pending(std::size_t blocks, std::string& stalled, Site site) {
   std::vector<TimelinePoint> uses;
   {
     const std::lock_guard lock(mutex);
@@ -97,11 +99,13 @@ bool DeviceMemory::State::await_pending(std::size_t blocks, Site site) {
             [](TimelinePoint a, TimelinePoint b) { return a.stream != b.stream ? a.stream < b.stream : a.value > b.value; });
   const auto same_stream = [](TimelinePoint a, TimelinePoint b) { return a.stream == b.stream; };
   uses.erase(std::unique(uses.begin(), uses.end(), same_stream), uses.end());
-  for (const TimelinePoint& point : uses) await(point, {.reason = SyncReason::memory_pressure, .site = site});
-  return !uses.empty();
+  if (uses.empty()) return Awaited::nothing;
+  if (await_unless_stalled(uses, {.reason = SyncReason::memory_pressure, .site = site}) == WaitResult::done) return Awaited::done;
+  stalled = pending_work(uses);
+  return Awaited::gave_up;
 }
 
-Block* DeviceMemory::State::allocate_under_pressure(std::size_t bytes, StreamId stream, Site site) {
+Block* DeviceMemory::State::allocate_under_pressure(std::size_t bytes, StreamId stream, std::string& stalled, Site site) {
   const auto retry = [&]() -> Block* {
     const std::lock_guard lock(mutex);
     pool().settle();
@@ -117,7 +121,7 @@ Block* DeviceMemory::State::allocate_under_pressure(std::size_t bytes, StreamId 
   // Wait for no more than is needed: for the oldest first, then for twice as many. Others may take what comes free,
   // hence the bound. Inside a kernel nothing can be waited for.
   for (unsigned round = 0; round < 32 && !is_inside_kernel(); ++round) {
-    if (!await_pending(std::size_t{1} << round, site)) break;
+    if (await_pending(std::size_t{1} << round, stalled, site) != Awaited::done) break;
     if (Block* block = retry()) return block;
   }
   const std::lock_guard lock(mutex);
@@ -143,9 +147,10 @@ MemoryInfo DeviceMemory::State::info_locked() {
   return out;
 }
 
-void DeviceMemory::State::refuse(std::size_t bytes, Site site) {
+void DeviceMemory::State::refuse(std::size_t bytes, std::string stalled, Site site) {
   if (const FailureRef loss = space.loss()) loss->raise();
-  OutOfMemoryFacts facts{.device = device.name(), .request = bytes, .info = {}, .refusal = {}, .owners = {}};
+  OutOfMemoryFacts facts{
+      .device = device.name(), .request = bytes, .info = {}, .refusal = {}, .owners = {}, .stalled = std::move(stalled)};
   {
     const std::lock_guard lock(mutex);
     facts.info = info_locked();
@@ -190,8 +195,9 @@ Ref<Buffer> DeviceMemory::allocate(std::size_t bytes, StreamId stream, Site site
     block = state.take(bytes, stream, site);
   }
   if (block == nullptr) [[unlikely]] {
-    block = state.allocate_under_pressure(bytes, stream, site);
-    if (block == nullptr) state.refuse(bytes, site);
+    std::string stalled;
+    block = state.allocate_under_pressure(bytes, stream, stalled, site);
+    if (block == nullptr) state.refuse(bytes, std::move(stalled), site);
   }
   if (journal::is_recording()) [[unlikely]]
     state.note(journal::EventKind::alloc, bytes, site);
@@ -228,12 +234,16 @@ void DeviceMemory::set_limit(std::uint64_t bytes, Site site) {
   };
   if (attempt()) return;
   // What was let go is given back as soon as the work in flight that uses it is done.
-  if (found.in_use <= wanted && !is_inside_kernel() && state.await_pending(~std::size_t{0}, site) && attempt()) return;
+  std::string stalled;
+  if (found.in_use <= wanted && !is_inside_kernel() &&
+      state.await_pending(~std::size_t{0}, stalled, site) == State::Awaited::done && attempt())
+    return;
   throw InvalidArgument(
       text("a memory limit of ", human_bytes(wanted), " was asked for on ", state.device.name(), ", but ",
            human_bytes(found.in_use), " are in use in ", human_bytes(found.reserved), " of mapped memory",
            found.in_use > wanted ? "" : " that cannot be given back in part",
-           "; let go of tensors first, or ask for at least what is ", found.in_use > wanted ? "in use" : "mapped"),
+           "; let go of tensors first, or ask for at least what is ", found.in_use > wanted ? "in use" : "mapped",
+           stalled.empty() ? "" : ". Work that still uses memory does not get done:", stalled),
       site);
 }
 

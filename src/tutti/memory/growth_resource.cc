@@ -20,7 +20,9 @@ Extent GrowthResource::map(std::size_t least, std::size_t most, std::byte* at, S
   }
   std::size_t wanted = std::clamp(step() / granule * granule, least, std::min(most, hole.bytes));
   ranges_.reserve(ranges_.size() + 1);
-  const BlockingRegion mapping(SyncReason::memory_mapping, site);
+  // Warm-up ends when the pool has been as large before.
+  const bool is_again = mapped_ + wanted <= most_mapped_;
+  const BlockingRegion mapping(is_again ? SyncReason::memory_remapping : SyncReason::memory_mapping, site);
   // A device that refuses a comfortable step may still grant a smaller one.
   while (true) {
     refusal_ = space_.map(hole.offset, wanted);
@@ -39,7 +41,7 @@ void GrowthResource::unmap(Extent extent, Site site) {
   const Range before{range->offset, gone.offset - range->offset};
   const Range after{gone.end(), range->end() - gone.end()};
   {
-    const BlockingRegion mapping(SyncReason::memory_mapping, site);
+    const BlockingRegion trimming(SyncReason::memory_trimming, site);
     space_.unmap(gone.offset, gone.bytes);
   }
   mapped_ -= gone.bytes;
@@ -72,6 +74,7 @@ GrowthResource::Range GrowthResource::find_hole(std::size_t least, std::byte* at
 
 void GrowthResource::note_mapped(Range range) {
   mapped_ += range.bytes;
+  most_mapped_ = std::max(most_mapped_, mapped_);
   auto above = std::find_if(ranges_.begin(), ranges_.end(), [&](const Range& r) { return r.offset >= range.end(); });
   if (above != ranges_.end() && above->offset == range.end()) {
     range.bytes += above->bytes;

@@ -46,7 +46,8 @@ class GrowthResource {
   MemorySpace& space_;
   bool growth_;
   std::uint64_t mapped_ = 0;
-  std::vector<Range> ranges_;  // what is mapped, ascending, never touching
+  std::uint64_t most_mapped_ = 0;  // so far
+  std::vector<Range> ranges_;      // what is mapped, ascending, never touching
   std::string refusal_;
 };
 static_assert(MappedMemory<GrowthResource>);

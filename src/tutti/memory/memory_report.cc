@@ -4,8 +4,10 @@
 #include <cstdint>
 #include <string_view>
 
+#include "tutti/base/human_time.h"
 #include "tutti/base/text.h"
 #include "tutti/hal/device.h"
+#include "tutti/hal/door.h"
 #include "tutti/memory/size_class.h"
 
 namespace tutti {
@@ -75,6 +77,7 @@ std::string what_would_help(const OutOfMemoryFacts& facts) {
   if (need > info.limit) {
     return "the request alone is larger than the limit: raise the limit (set_memory_limit) or work in smaller pieces";
   }
+  if (!facts.stalled.empty()) return "find out why that work does not get done: it holds memory that was let go";
   if (!facts.refusal.empty()) {
     return "the device itself is full: end other programs on it, trim the memory of other logical devices (trim_memory), or "
            "let go of tensors";
@@ -98,6 +101,10 @@ std::string out_of_memory_text(const OutOfMemoryFacts& facts) {
   out += row("largest hole", facts.info.largest_free_block);
   if (!facts.refusal.empty()) out += wrapped("  device said:", printable(facts.refusal), "    ");
   if (!facts.owners.empty()) out += text("  held by\n", owner_rows(facts.owners, most_owners));
+  if (!facts.stalled.empty()) {
+    out += text("  waited in vain: nothing was finished for ", human_time(stall_timeout().count()),
+                " (TUTTI_STALL_TIMEOUT). Pending:", facts.stalled, '\n');
+  }
   out += wrapped("  what would help:", what_would_help(facts), "    ");
   return out + "  the request was made";
 }

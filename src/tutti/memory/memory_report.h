@@ -15,6 +15,7 @@ struct OutOfMemoryFacts {
   MemoryInfo info;
   std::string refusal;  // what the device answered; empty when the limit was in the way
   std::vector<MemoryOwner> owners;
+  std::string stalled;  // work that holds memory and did not get done (pending_work); empty: none was waited for in vain
 };
 
 // A table of at most 80 columns; the error puts the site of the request after it.

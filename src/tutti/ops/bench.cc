@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <map>
+#include <memory>
 #include <set>
 
 #include "tutti/base/clock.h"
@@ -30,21 +31,24 @@ BenchTimes summarise(std::vector<double> samples) {
 using ByReason = std::array<double, sync_reasons>;  // nanoseconds
 
 // What the thread waits for while it lives.
-class HostWaits final : detail::SyncListener {
+class HostWaits {
  public:
-  HostWaits() noexcept = default;
-  ~HostWaits() override = default;
+  HostWaits() : HostWaits(std::make_unique<Entry>()) {}
 
-  [[nodiscard]] std::uint64_t demand_syncs() const noexcept { return demand_; }
-  [[nodiscard]] const ByReason& times() const noexcept { return times_; }
+  [[nodiscard]] std::uint64_t demand_syncs() const noexcept { return entry_.demand_syncs.load(std::memory_order_relaxed); }
+  [[nodiscard]] const ByReason& times() const noexcept { return entry_.times; }
 
  private:
-  void happened(const SyncRequest&, bool) noexcept override { ++demand_; }
-  void blocked(SyncReason reason, Nanoseconds waited) noexcept override {
-    times_[static_cast<std::size_t>(reason)] += static_cast<double>(waited);
-  }
-  std::uint64_t demand_ = 0;
-  ByReason times_{};
+  struct Entry final : detail::SyncScopeEntry {
+    void blocked(SyncReason reason, Nanoseconds waited) noexcept override {
+      times[static_cast<std::size_t>(reason)] += static_cast<double>(waited);
+    }
+    ByReason times{};
+  };
+  explicit HostWaits(std::unique_ptr<Entry> entry) : entry_(*entry), scope_("bench", std::move(entry), Site{}) {}
+
+  const Entry& entry_;
+  detail::OpenSyncScope scope_;
 };
 
 // Too much was in flight: with fewer calls there is no such wait.

@@ -135,7 +135,7 @@ LogicalDevice& place_op(Runtime& instance, const char* op, KernelMask kernels, c
   PlacementReason reason = PlacementReason::automatic;
   detail::ScopeEntry* scope = detail::current_scope;
   if (scope != nullptr && scope->is_left.load(std::memory_order_relaxed)) [[unlikely]]
-    scope = detail::without_left_scopes();
+    scope = detail::without_left(detail::current_scope);
   if (ties.variable != nullptr && ties.variable->has(kernels)) {
     chosen = ties.variable;
     reason = PlacementReason::variable;

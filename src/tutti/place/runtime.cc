@@ -5,6 +5,7 @@
 
 #include "tutti/base/environment.h"
 #include "tutti/base/error.h"
+#include "tutti/base/human_time.h"
 #include "tutti/base/log.h"
 #include "tutti/base/text.h"
 #include "tutti/hal/deadline.h"
@@ -17,6 +18,10 @@
 #include "tutti/tensor/mirrors.h"
 
 namespace tutti {
+
+namespace {
+constexpr std::chrono::seconds after_cancel{1};  // for work that was cancelled to resolve
+}
 
 namespace detail {
 std::atomic<Runtime*> runtime_instance{nullptr};
@@ -48,7 +53,7 @@ DeviceStream& LogicalDevice::lend_stream(const StreamOptions& options) {
       DeviceStream& stream = **drained;
       returned_.erase(drained);
       // What failed under its last owner is the device's to report, not the new owner's.
-      for (FailureRef& failure : stream.take_failures()) default_stream_->report(std::move(failure));
+      for (auto& each : stream.take_failures()) default_stream_->report(std::move(each.failure), each.point);
       return stream;
     }
   }
@@ -108,14 +113,27 @@ void Runtime::stop(bool drain, Site site) {
     const auto streams = device->streams();
     all.insert(all.end(), streams.begin(), streams.end());
   }
-  if (drain) {
-    sync_streams(all, SyncReason::shutdown, {}, site);
-  } else {
+  std::vector<TimelinePoint> points;
+  points.reserve(all.size());
+  for (const DeviceStream* stream : all) points.push_back(stream->last());
+  const SyncRequest request{.reason = SyncReason::shutdown, .site = site};
+  const bool is_stalled = drain && await_unless_stalled(points, request) == WaitResult::timed_out;
+  const std::string pending = is_stalled ? pending_work(points) : std::string();
+  if (!drain || is_stalled) {
     // All of them before the first device stops: work there may wait for work of any other, or for one that stands still.
     for (DeviceStream* stream : all) stream->cancel();
     clear_faults();
   }
-  for (const auto& device : by_id_) device->device().stop();
+  // A thread inside a kernel that does not return cannot be ended: it is left alone.
+  const bool can_stop = !is_stalled || await_all(points, request, Clock::now() + after_cancel) == WaitResult::done;
+  if (can_stop) {
+    for (const auto& device : by_id_) device->device().stop();
+  }
+  if (!is_stalled) return;
+  throw DeadlineExceeded(
+      text("shutdown() waited for work in flight, and nothing was finished for ", human_time(stall_timeout().count()),
+           " (TUTTI_STALL_TIMEOUT sets how long). What had not started was cancelled. Was pending:", pending),
+      site);
 }
 
 namespace {

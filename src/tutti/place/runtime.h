@@ -102,8 +102,9 @@ std::string device_list(const Runtime& instance);
 // For messages about a device that is not there: ". No GPU is visible; TUTTI_SIM_GPUS=1 ..." where that is why, else empty.
 std::string how_to_have(const Runtime& instance, const DeviceSpec& spec);
 
-// Runs what was submitted, ends the threads; afterwards every use throws InvalidState. At exit the runtime does this
-// by itself, without running what has not started.
+// Runs what was submitted, ends the threads; afterwards every use throws InvalidState. Where nothing is finished for
+// TUTTI_STALL_TIMEOUT (5 minutes), it cancels what has not started and throws DeadlineExceeded, which says what was pending. At
+// exit the runtime does this by itself, without running what has not started.
 void shutdown(Site site = {});
 
 }  // namespace tutti

@@ -13,10 +13,28 @@
 
 namespace tutti {
 
+namespace detail {
+struct StreamScopeEntry : ScopeLink<StreamScopeEntry> {
+  StreamScopeEntry(const Stream& lent, std::size_t of_device) : stream(lent), slot(of_device) {}
+  Stream stream;
+  std::size_t slot;  // of its device
+};
+}  // namespace detail
+
 namespace {
 
-// Current stream per device of this thread; null or short: the default stream.
+thread_local detail::StreamScopeEntry* innermost_stream = nullptr;
+// What the open scopes say, per device; null or short: the default stream.
 thread_local std::vector<DeviceStream*> current;
+
+void refresh_current() {
+  std::fill(current.begin(), current.end(), nullptr);
+  for (const detail::StreamScopeEntry* each = innermost_stream; each != nullptr; each = each->outer) {
+    if (current.size() <= each->slot) current.resize(each->slot + 1, nullptr);
+    if (current[each->slot] == nullptr && !each->is_left.load(std::memory_order_acquire))
+      current[each->slot] = &each->stream.base();
+  }
+}
 
 // Work that does nothing but take its place: it carries a wait, or takes the time.
 struct MarkPayload {
@@ -84,44 +102,92 @@ std::vector<DeviceStream*> all_streams(const Runtime& instance) {
 
 }  // namespace
 
-void raise_failures(std::span<DeviceStream* const> streams) {
+namespace {
+
+void raise_first(std::vector<DeviceStream::ReportedFailure> found) {
   constexpr std::size_t most_listed = 8;
-  std::vector<FailureRef> found;
-  for (DeviceStream* stream : streams) {
-    for (FailureRef& failure : stream->take_failures()) found.push_back(std::move(failure));
-  }
+  // One failure may be that of several ops: a lost device's.
+  std::erase_if(found, [](const DeviceStream::ReportedFailure& each) {
+    const bool is_known = each.failure->is_told();
+    each.failure->set_told();
+    return is_known;
+  });
   if (found.empty()) return;
-  if (found.size() == 1) found.front()->raise();
-  Failure all = *found.front();
-  all.also = text("; ", found.size() - 1, found.size() == 2 ? " more failure:" : " more failures:");
+  std::string also;
+  if (found.size() > 1) also = text("; ", found.size() - 1, found.size() == 2 ? " more failure:" : " more failures:");
   for (std::size_t i = 1; i < std::min(found.size(), most_listed + 1); ++i)
-    all.also += text("\n  ", found[i]->to_string(), " [at ", found[i]->site.to_string(), "]");
-  if (found.size() > most_listed + 1) all.also += text("\n  ... and ", found.size() - most_listed - 1, " more");
-  all.raise();
+    also += text("\n  ", found[i].failure->to_string(), " [at ", found[i].failure->site.to_string(), "]");
+  if (found.size() > most_listed + 1) also += text("\n  ... and ", found.size() - most_listed - 1, " more");
+  found.front().failure->raise(also);
+}
+
+// Of work up to that point of its stream.
+void raise_failures_until(TimelinePoint point, Site site) {
+  DeviceStream* own = point.stream == StreamId::none ? nullptr : timeline(point.stream).stream();
+  if (own == nullptr) return;
+  auto found = own->take_failures(point);
+  // A stream that was lent anew has handed what failed before to the device's default stream.
+  for (auto& each : runtime(site).of(own->device()).default_stream().take_failures(point)) found.push_back(std::move(each));
+  raise_first(std::move(found));
+}
+
+}  // namespace
+
+void raise_failures(std::span<DeviceStream* const> streams) {
+  std::vector<DeviceStream::ReportedFailure> found;
+  for (DeviceStream* stream : streams) {
+    for (auto& each : stream->take_failures()) found.push_back(std::move(each));
+  }
+  raise_first(std::move(found));
 }
 
 Event::Event(const Options& options) : is_timed_(options.timing) {}
+Event::Event(const Event& other) : is_timed_(other.is_timed_), recorded_(other.recorded()) {}
+
+Event& Event::operator=(const Event& other) {
+  Recorded copy = other.recorded();
+  is_timed_ = other.is_timed_;
+  const std::lock_guard lock(lock_);
+  std::swap(recorded_, copy);
+  return *this;
+}
+
+Event::Recorded Event::recorded() const noexcept {
+  const std::lock_guard lock(lock_);
+  return recorded_;
+}
 
 void Event::record(Stream& stream, Site site) {
   require_usable(site);
-  if (!is_timed_) {
-    point_ = stream.base().last();
-    return;
+  Recorded fresh;
+  if (is_timed_) {
+    fresh.mark = stream.base().make_time_mark();
+    fresh.point = submit_mark(stream.base(), "event", {new std::shared_ptr(fresh.mark)}, {}, site);
+  } else {
+    fresh.point = stream.base().last();
   }
-  mark_ = stream.base().make_time_mark();
-  point_ = submit_mark(stream.base(), "event", {new std::shared_ptr(mark_)}, {}, site);
+  const std::lock_guard lock(lock_);
+  std::swap(recorded_, fresh);
 }
 
-void Event::sync(const SyncOptions& options, Site site) const { sync_point(point_, SyncReason::event_sync, options, site); }
+void Event::sync(const SyncOptions& options, Site site) const {
+  const TimelinePoint until = point();
+  sync_point(until, {.reason = SyncReason::event_sync, .site = site, .intent = options.intent}, options.timeout);
+  raise_failures_until(until, site);
+}
 
 std::chrono::nanoseconds Event::elapsed(const Event& from, const Event& to, Site site) {
-  for (const Event* event : {&from, &to}) {
-    if (!event->is_timed_) throw InvalidArgument("Event::elapsed needs events made with {.timing = true}", site);
-    if (!event->mark_) throw InvalidArgument("Event::elapsed needs events that were recorded", site);
-    if (!event->is_done()) throw InvalidState("Event::elapsed needs events that are done; sync() the later one first", site);
-    if (!event->mark_->has_passed()) throw InvalidState("Event::elapsed met an event whose stream was cancelled", site);
-  }
-  return std::chrono::nanoseconds(to.mark_->since(*from.mark_));
+  const auto mark_of = [site](const Event& event) {
+    if (!event.is_timed_) throw InvalidArgument("Event::elapsed needs events made with {.timing = true}", site);
+    const Recorded recorded = event.recorded();
+    if (!recorded.mark) throw InvalidArgument("Event::elapsed needs events that were recorded", site);
+    if (!ask_done(recorded.point))
+      throw InvalidState("Event::elapsed needs events that are done; sync() the later one first", site);
+    if (!recorded.mark->has_passed()) throw InvalidState("Event::elapsed met an event whose stream was cancelled", site);
+    return recorded.mark;
+  };
+  const auto begin = mark_of(from);
+  return std::chrono::nanoseconds(mark_of(to)->since(*begin));
 }
 
 struct Stream::Lease {
@@ -180,7 +246,7 @@ TimelinePoint Stream::mark(Site site) {
 void Stream::sync(const SyncOptions& options, Site site) {
   require_usable(site);
   DeviceStream* mine = &base();
-  sync_point(mine->last(), SyncReason::stream_sync, options, site);
+  sync_point(mine->last(), {.reason = SyncReason::stream_sync, .site = site, .intent = options.intent}, options.timeout);
   raise_failures(std::span(&mine, 1));
 }
 
@@ -189,18 +255,27 @@ void Stream::cancel(Site site) {
   base().cancel();
 }
 
-StreamScope::StreamScope(const Stream& stream) : stream_(stream), device_(&stream_.lease_->device) {
-  const std::size_t slot = index_of(device_->device().id());
-  if (current.size() <= slot) current.resize(slot + 1, nullptr);
-  before_ = std::exchange(current[slot], &stream_.base());
+StreamScope::StreamScope(const Stream& stream, Site site)
+    : entry_(new detail::StreamScopeEntry(stream, index_of(stream.lease_->device.device().id()))), site_(site) {
+  detail::enter_scope(innermost_stream, entry_);
+  refresh_current();
 }
 
-StreamScope::~StreamScope() { current[index_of(device_->device().id())] = before_; }
+StreamScope::~StreamScope() {
+  detail::leave_scope(innermost_stream, entry_, "stream scope", site_);
+  refresh_current();
+}
 
 ManualOrder::ManualOrder() noexcept : before_(std::exchange(detail::thread_settings.manual_order, true)) {}
 ManualOrder::~ManualOrder() { detail::thread_settings.manual_order = before_; }
 
 DeviceStream& current_stream(LogicalDevice& device) noexcept {
+  if (innermost_stream == nullptr) [[likely]]
+    return device.default_stream();
+  if (innermost_stream->is_left.load(std::memory_order_acquire)) [[unlikely]] {
+    (void)detail::without_left(innermost_stream);
+    refresh_current();
+  }
   const std::size_t slot = index_of(device.device().id());
   if (slot < current.size() && current[slot] != nullptr) return *current[slot];
   return device.default_stream();
@@ -208,7 +283,7 @@ DeviceStream& current_stream(LogicalDevice& device) noexcept {
 
 void synchronize(std::string_view device, const SyncOptions& options, Site site) {
   Runtime& instance = runtime(site);
-  const detail::ScopeEntry* scope = device.empty() ? detail::without_left_scopes() : nullptr;
+  const detail::ScopeEntry* scope = device.empty() ? detail::without_left(detail::current_scope) : nullptr;
   LogicalDevice* on = nullptr;
   for (LogicalDevice* each : instance.devices()) {
     if (on == nullptr && device.empty() && (scope == nullptr || each->fits(scope->spec))) on = each;

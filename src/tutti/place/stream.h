@@ -16,7 +16,7 @@ class LogicalDevice;
 class Stream;
 
 // A place on a stream, to be waited for. Recording costs nothing until someone asks; one that measures time puts a
-// mark into the stream.
+// mark into the stream. Usable from any thread: while one records it, another may ask. A copy stays where it was made.
 class Event {
  public:
   struct Options {
@@ -24,19 +24,29 @@ class Event {
   };
   Event() = default;
   explicit Event(const Options& options);
+  Event(const Event& other);
+  Event& operator=(const Event& other);
+  ~Event() = default;
 
   // All that was submitted to the stream so far. Recording again moves the event.
   void record(Stream& stream, Site site = {});
-  [[nodiscard]] bool is_done() const noexcept { return ask_done(point_); }
-  [[nodiscard]] TimelinePoint point() const noexcept { return point_; }
+  [[nodiscard]] bool is_done() const noexcept { return ask_done(point()); }
+  [[nodiscard]] TimelinePoint point() const noexcept { return recorded().point; }
+  // Blocks until it is done; throws the first failure of what its stream did before it that the program was not told of.
   void sync(const SyncOptions& options = {}, Site site = {}) const;
   // From one event to another, both with timing and both done. Syncs neither.
   static std::chrono::nanoseconds elapsed(const Event& from, const Event& to, Site site = {});
 
  private:
-  TimelinePoint point_;
+  struct Recorded {
+    TimelinePoint point;
+    std::shared_ptr<TimeMark> mark;
+  };
+  [[nodiscard]] Recorded recorded() const noexcept;
+
   bool is_timed_ = false;
-  std::shared_ptr<TimeMark> mark_;
+  mutable ShortLock lock_;
+  Recorded recorded_;
 };
 
 // A queue of its own on one device, usable from any thread. Copies are the same stream; a moved-from one is a copy too.
@@ -57,7 +67,7 @@ class Stream {
   void wait(TimelinePoint point, Site site = {});
   // A point after all that is in the stream now, also what others put into a wrapped one.
   TimelinePoint mark(Site site = {});
-  // Blocks until all that was submitted is done; throws the first failure among it that was not reported yet.
+  // Blocks until all that was submitted is done; throws the first failure among it that the program was not told of.
   void sync(const SyncOptions& options = {}, Site site = {});
   // Drops what has not started.
   void cancel(Site site = {});
@@ -78,18 +88,21 @@ Stream default_stream(std::string_view device, Site site = {});
 // use of it. Work put there by others is not known to the runtime: it only comes before or after in the order of the stream.
 Stream wrap_stream(std::string_view device, void* native, Site site = {});
 
-// Ops that run on the stream's device use it while the scope lives. Belongs to its thread.
+namespace detail {
+struct StreamScopeEntry;
+}
+
+// Ops that run on the stream's device use it while the scope lives. Belongs to its thread and is left in reverse order.
 class StreamScope {
  public:
-  explicit StreamScope(const Stream& stream);
+  explicit StreamScope(const Stream& stream, Site site = {});
   ~StreamScope();
   StreamScope(const StreamScope&) = delete;
   StreamScope& operator=(const StreamScope&) = delete;
 
  private:
-  Stream stream_;
-  LogicalDevice* device_;
-  DeviceStream* before_;
+  detail::StreamScopeEntry* entry_;
+  Site site_;
 };
 
 // The runtime derives no edges for ops the thread calls while it lives: the caller orders streams by events.
@@ -107,14 +120,14 @@ class ManualOrder {
 // The stream the calling thread's ops use on that device.
 DeviceStream& current_stream(LogicalDevice& device) noexcept;
 
-// Throws the first failure of their work that no sync has reported yet, and what the others were.
+// Throws the first failure of their work that no read and no sync has told the program of, and says what the others were.
 void raise_failures(std::span<DeviceStream* const> streams);
 
 // All streams of one device ("": the one an op would run on), or of all devices.
 void synchronize(std::string_view device = {}, const SyncOptions& options = {}, Site site = {});
 void sync_devices(const SyncOptions& options = {}, Site site = {});
 void cancel(Stream& stream, Site site = {});
-// Forgets failures that no sync has reported yet. Values that failed stay failed.
+// Forgets failures that the program was not told of. Values that failed stay failed.
 void clear_errors(Site site = {});
 
 }  // namespace tutti

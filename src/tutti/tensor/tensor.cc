@@ -22,7 +22,9 @@ const std::string& Tensor::device(Site site) const { return checked(site).buffer
 
 void Tensor::sync(const SyncOptions& options, Site site) const {
   const Ref<Buffer>& buffer = checked(site).buffer();
-  sync_point(buffer->written(), SyncReason::tensor_sync, options, site);
+  sync_point(buffer->written(),
+             {.reason = SyncReason::tensor_sync, .site = site, .intent = options.intent, .op = buffer->made_by()},
+             options.timeout);
   if (const FailureRef failure = buffer->failure().get()) failure->raise();
 }
 

@@ -98,28 +98,28 @@ FailureRef Context::describe_loss(CUresult result, const std::vector<CudaStream*
       candidates.push_back(std::move(work));
     }
   }
-  Failure failure;
-  failure.kind = FailureKind::device_lost;
-  failure.reason = text("the GPU's context is lost: ", driver().describe(result), ".");
+  auto failure = std::make_shared<Failure>();
+  failure->kind = FailureKind::device_lost;
+  failure->reason = text("the GPU's context is lost: ", driver().describe(result), ".");
   if (candidates.size() == 1) {
-    failure.reason += text(" It was running ", candidates[0].op, ", called at ", candidates[0].site.to_string(), ".");
+    failure->reason += text(" It was running ", candidates[0].op, ", called at ", candidates[0].site.to_string(), ".");
   } else if (!candidates.empty()) {
-    failure.reason += text(" One of ", candidates.size(), " ops is at fault that were launched and not known to be done:");
+    failure->reason += text(" One of ", candidates.size(), " ops is at fault that were launched and not known to be done:");
     for (std::size_t i = 0; i < std::min(candidates.size(), most_listed); ++i)
-      failure.reason += text(i == 0 ? " " : "; ", candidates[i].op, " at ", candidates[i].site.to_string());
-    if (candidates.size() > most_listed) failure.reason += text("; and ", candidates.size() - most_listed, " later ones");
-    failure.reason += ". Run with TUTTI_CUDA_DEBUG=1 to have it named.";
+      failure->reason += text(i == 0 ? " " : "; ", candidates[i].op, " at ", candidates[i].site.to_string());
+    if (candidates.size() > most_listed) failure->reason += text("; and ", candidates.size() - most_listed, " later ones");
+    failure->reason += ". Run with TUTTI_CUDA_DEBUG=1 to have it named.";
   }
   if (devices_.size() > 1) {
-    failure.reason += " Lost with it, since they share the context:";
-    for (const std::string& name : devices_) failure.reason += " " + name;
-    failure.reason += ".";
+    failure->reason += " Lost with it, since they share the context:";
+    for (const std::string& name : devices_) failure->reason += " " + name;
+    failure->reason += ".";
   }
-  failure.reason += " The CPU and other GPUs go on; this one can be used again by a new process";
-  failure.op = candidates.empty() ? "unknown" : candidates[0].op;
-  failure.site = candidates.empty() ? Site{} : candidates[0].site;
-  failure.device = first_stream != nullptr ? first_stream->device().name() : std::string();
-  return std::make_shared<const Failure>(std::move(failure));
+  failure->reason += " The CPU and other GPUs go on; this one can be used again by a new process";
+  failure->op = candidates.empty() ? "unknown" : candidates[0].op;
+  failure->site = candidates.empty() ? Site{} : candidates[0].site;
+  failure->device = first_stream != nullptr ? first_stream->device().name() : std::string();
+  return failure;
 }
 
 bool Context::lose_if_fatal(CUresult result) noexcept {

@@ -173,8 +173,8 @@ bool CudaStream::launch(std::uint64_t value, const void* source) noexcept {
 FailureRef CudaStream::launch_now(WorkRing::Slot& work, std::uint64_t value, const void* source) noexcept {
   if (context_.is_lost()) return nullptr;  // settling says so
   if (value <= cancelled_up_to_.load(std::memory_order_acquire)) {
-    return std::make_shared<const Failure>(
-        Failure{FailureKind::cancelled, "it was cancelled before it started", work.name, device().name(), work.site});
+    return std::make_shared<const Failure>(FailureKind::cancelled, "it was cancelled before it started", work.name,
+                                           device().name(), work.site);
   }
   try {
     for (const TimelinePoint& point : work.comes_after()) {
@@ -294,16 +294,19 @@ void CudaStream::settle(std::uint64_t value) noexcept {
   if (const cuda::DescribeTrap describe = traps_.empty() ? nullptr : std::exchange(traps_[slot], nullptr)) {
     const cuda::Trap& trap = shared_->traps[slot];
     if (trap.code != 0) {
-      own = std::make_shared<const Failure>(Failure{FailureKind::kernel, describe(trap), work.name, device().name(), work.site});
+      own = std::make_shared<const Failure>(FailureKind::kernel, describe(trap), work.name, device().name(), work.site);
     }
   }
   if ((!own || own->kind != FailureKind::cancelled) && context_.is_lost() &&
-      (shared_ == nullptr || std::atomic_ref(shared_->progress).load(std::memory_order_acquire) < value))
+      (shared_ == nullptr || std::atomic_ref(shared_->progress).load(std::memory_order_acquire) < value)) {
     own = context_.loss();
+    // The program knows of the loss; that this work came to it as well is news.
+    if (own->is_told()) own = std::make_shared<const Failure>(own->kind, own->reason, own->op, own->device, own->site);
+  }
   if (own && own->kind == FailureKind::cancelled) {
     work.kind->abandon(work.payload.data(), own);
   } else if (FailureRef failure = work.kind->settle(work.payload.data(), own)) {
-    report(std::move(failure));
+    report(std::move(failure), {id(), value});
   }
   ring_.resolved(work);
 }

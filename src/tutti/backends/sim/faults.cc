@@ -30,9 +30,8 @@ namespace {
 FailureRef SimFaults::fault_for(const char* op, bool is_copy, Site site) noexcept {
   const FaultKind kind = is_copy ? FaultKind::copy : FaultKind::kernel;
   if (!detail::take_fault(kind, op)) return nullptr;
-  return std::make_shared<const Failure>(Failure{is_copy ? FailureKind::copy : FailureKind::kernel,
-                                                 is_copy ? "injected copy failure" : "injected kernel failure", op, device_,
-                                                 site});
+  return std::make_shared<const Failure>(is_copy ? FailureKind::copy : FailureKind::kernel,
+                                         is_copy ? "injected copy failure" : "injected kernel failure", op, device_, site);
 }
 
 bool SimFaults::holds(Strand& strand) noexcept {

@@ -64,8 +64,8 @@ Strand::Progress Strand::run_one() {
 void Strand::run(WorkRing::Slot& work, std::uint64_t value) {
   work.forget_after();
   if (value <= cancelled_up_to_.load(std::memory_order_acquire)) {
-    const auto why = std::make_shared<const Failure>(
-        Failure{FailureKind::cancelled, "it was cancelled before it started", work.name, device().name(), work.site});
+    const auto why = std::make_shared<const Failure>(FailureKind::cancelled, "it was cancelled before it started", work.name,
+                                                     device().name(), work.site);
     work.kind->abandon(work.payload.data(), why);
   } else {
     running_.store(value, std::memory_order_relaxed);
@@ -87,7 +87,7 @@ void Strand::run(WorkRing::Slot& work, std::uint64_t value) {
                        .end = now(),
                        .value = value});
     }
-    if (failure) report(std::move(failure));
+    if (failure) report(std::move(failure), {id(), value});
   }
   ring_.resolved(work);
   own_timeline().advance(value);

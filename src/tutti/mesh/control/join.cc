@@ -160,7 +160,7 @@ std::shared_ptr<Link> join(const Membership& who, const MemberOptions& options, 
   }
   const Address address = Address::parse(who.coordinator, site);
   const std::uint64_t incarnation = wire::fresh_number();
-  const auto deadline = Clock::now() + options.connect_timeout;
+  const auto deadline = Clock::now() + std::min<std::chrono::milliseconds>(options.connect_timeout, longest_timeout);
   auto next_line = Clock::now() + options.log_every;
   for (;;) {
     std::string why;

@@ -84,7 +84,11 @@ HostPort listening_address(const HostPort& at, bool one_host) {
 class Search {
  public:
   Search(const Membership& who, const MemberOptions& options, Site site)
-      : who_(who), options_(options), site_(site), began_(Clock::now()), deadline_(began_ + options.connect_timeout) {
+      : who_(who),
+        options_(options),
+        site_(site),
+        began_(Clock::now()),
+        deadline_(began_ + std::min<milliseconds>(options.connect_timeout, longest_timeout)) {
     if (!who.coordinator.empty()) fixed_ = parse_host_port(who.coordinator);
   }
 
@@ -98,7 +102,7 @@ class Search {
       wait_a_moment();
       if (Clock::now() - said < between_lines) continue;
       said = Clock::now();
-      log(LogLevel::warning, text("tutti: rank ", who_.rank, " still waits for the coordinator, which rank 0 starts"));
+      log(LogLevel::warning, text("rank ", who_.rank, " still waits for the coordinator, which rank 0 starts"));
     }
   }
 
