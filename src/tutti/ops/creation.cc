@@ -45,13 +45,12 @@ Tensor from_bytes(DType dtype, const Shape& shape, std::span<const std::byte> by
   return upload("_EagerConst", dtype, shape, bytes.data(), site);
 }
 
-Tensor constant(const std::vector<bool>& values, const Shape& shape, Site site) {
+Tensor detail::bools(const std::vector<bool>& values, const Shape& shape, Site site) {
   std::vector<std::byte> bytes;
   bytes.reserve(values.size());
   for (const bool value : values) bytes.push_back(std::byte{value});
   return from_bytes(DType::boolean, shape, bytes, site);
 }
-Tensor constant(const std::vector<bool>& values, Site site) { return constant(values, values.size(), site); }
 
 namespace {
 

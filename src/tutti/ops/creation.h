@@ -1,6 +1,7 @@
 // Making tensors: from host values, filled. All return at once; host values are copied at the call.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <functional>
 #include <initializer_list>
@@ -36,8 +37,18 @@ template <HostValues T>
 Tensor constant(const T& values, Site site = {}) {
   return constant(values, std::size(values), site);
 }
-Tensor constant(const std::vector<bool>& values, const Shape& shape, Site site = {});
-Tensor constant(const std::vector<bool>& values, Site site = {});
+namespace detail {
+Tensor bools(const std::vector<bool>& values, const Shape& shape, Site site);
+}
+// It has no bytes to take. A template, or braces with numbers of two types would become bools.
+template <std::same_as<std::vector<bool>> T>
+Tensor constant(const T& values, const Shape& shape, Site site = {}) {
+  return detail::bools(values, shape, site);
+}
+template <std::same_as<std::vector<bool>> T>
+Tensor constant(const T& values, Site site = {}) {
+  return detail::bools(values, values.size(), site);
+}
 template <Element T>
 Tensor constant(T value, Site site = {}) {
   return constant(std::span(&value, 1), Shape{}, site);
