@@ -48,7 +48,7 @@ TEST(MemoryLimit, BelowTheSmallestBlockSaysSo) {
     memory.allocate(16, StreamId::none, {});
     FAIL();
   } catch (const OutOfMemory& e) {
-    EXPECT_NE(std::string(e.what()).find("blocks of 256 B"), std::string::npos) << e.what();
+    EXPECT_NE(std::string(e.what()).find("takes a block of 256 B"), std::string::npos) << e.what();
   }
 }
 

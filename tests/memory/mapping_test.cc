@@ -107,12 +107,12 @@ TEST(MemoryLimitLayer, NeverMapsMoreThanTheLimit) {
   EXPECT_EQ(limited.map(1, any, nullptr, Site{}).bytes, 1 * mebibyte);
 }
 
-TEST(MemoryLimitLayer, CountsWholeGranulesAgainstALimitThatIsNone) {
+TEST(MemoryLimitLayer, MapsTheWholeGranuleThatALimitEndsIn) {
   CountedSpace space(64 * mebibyte);
   LimitAdaptor<GrowthResource> limited(100'000, space, true);
-  EXPECT_EQ(limited.map(1, any, nullptr, Site{}).bytes, granule);
+  EXPECT_EQ(limited.map(1, any, nullptr, Site{}).bytes, 2 * granule);
   EXPECT_FALSE(limited.map(1, any, nullptr, Site{}));
-  EXPECT_EQ(space.mapped(), granule);
+  EXPECT_EQ(space.mapped(), 2 * granule);
 }
 
 }  // namespace

@@ -43,7 +43,8 @@ struct DeviceMemory::State final : BlockOwner {
   void take_back(Block& block) noexcept override;
   // With the lock held. More is mapped than a limit within a granule allows, so what is in use is held to it here.
   Block* take(std::size_t bytes, StreamId stream, Site site) {
-    if (stack.statistics().in_use + size_class::bytes_for(bytes) > limit().limit()) [[unlikely]]
+    const std::uint64_t in_use = std::min(stack.statistics().in_use, limit().limit());
+    if (size_class::bytes_for(bytes) > limit().limit() - in_use) [[unlikely]]
       return nullptr;
     return stack.allocate(bytes, stream, site);
   }

@@ -70,9 +70,8 @@ std::string what_would_help(const OutOfMemoryFacts& facts) {
   const MemoryInfo& info = facts.info;
   const std::uint64_t need = size_class::bytes_for(facts.request);
   if (facts.request <= info.limit && need > info.limit) {
-    return text("memory is handed out in blocks of ", human_bytes(size_class::unit),
-                " and more, of which the limit holds no such: "
-                "raise the limit (set_memory_limit)");
+    return text("the request takes a block of ", human_bytes(need),
+                ", which is larger than the limit: raise the limit (set_memory_limit)");
   }
   if (need > info.limit) {
     return "the request alone is larger than the limit: raise the limit (set_memory_limit) or work in smaller pieces";

@@ -36,7 +36,7 @@ constexpr std::uint64_t units_for(std::size_t bytes) noexcept {
   return units <= quick_units ? round_up(units) : units;
 }
 
-constexpr std::uint64_t bytes_for(std::size_t bytes) noexcept { return units_for(bytes) * unit; }
+constexpr std::uint64_t bytes_for(std::size_t bytes) noexcept { return bytes > most_bytes ? bytes : units_for(bytes) * unit; }
 
 inline constexpr unsigned quick_count = of(quick_units) + 1;
 inline constexpr unsigned count = of(most_bytes / unit) + 1;
