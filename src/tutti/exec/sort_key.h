@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "tutti/tensor/dtype.h"
+#include "tutti/tensor/dtype_visit.h"
 
 namespace tutti {
 
@@ -58,12 +58,7 @@ struct SortOrder {
 // Calls visit with an unsigned integer of the dtype's size.
 template <class Visit>
 decltype(auto) visit_sort_width(DType dtype, Visit&& visit) {
-  switch (size_of(dtype)) {
-    case 1: return visit(std::uint8_t{});
-    case 2: return visit(std::uint16_t{});
-    case 4: return visit(std::uint32_t{});
-    default: return visit(std::uint64_t{});
-  }
+  return visit_size(size_of(dtype), visit);
 }
 
 }  // namespace tutti

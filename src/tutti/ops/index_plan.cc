@@ -122,14 +122,8 @@ class Planner {
 }  // namespace
 
 Tensor as_indices(const Tensor& x, Site site) {
-  switch (x.dtype(site)) {
-    case DType::i32:
-    case DType::i64: return x;
-    case DType::u8:
-    case DType::i8:
-    case DType::i16: return cast(x, DType::i32, site);
-    default: break;
-  }
+  if (index_dtypes.contains(x.dtype(site))) return x;
+  if (integer_dtypes.contains(x.dtype())) return cast(x, DType::i32, site);
   throw DTypeError(text("indices must be integers; these are ", to_string(x.dtype()), ". Convert with cast() first"), site);
 }
 

@@ -9,18 +9,15 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace tutti::kernels::HWY_NAMESPACE {
-auto make_rectifiers() { return rows_of(Rectifiers{}); }
-auto make_activations() { return rows_of(Activations{}); }
+using ActivationsFamilies = std::tuple<Activations>;
+auto make_activations() { return rows_of(ActivationsFamilies{}); }
 }  // namespace tutti::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace tutti::kernels {
-HWY_EXPORT(make_rectifiers);
-[[maybe_unused]] const bool rectifiers_registered =
-    register_family<scalar::Rectifiers, [] { return HWY_DYNAMIC_DISPATCH(make_rectifiers)(); }>();
 HWY_EXPORT(make_activations);
-[[maybe_unused]] const bool activations_registered =
-    register_family<scalar::Activations, [] { return HWY_DYNAMIC_DISPATCH(make_activations)(); }>();
+[[maybe_unused]] static const bool is_registered =
+    register_families<[] { return HWY_DYNAMIC_DISPATCH(make_activations)(); }>(HWY_NAMESPACE::ActivationsFamilies{});
 }  // namespace tutti::kernels
 #endif

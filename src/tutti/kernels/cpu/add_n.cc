@@ -10,9 +10,8 @@ namespace tutti::kernels {
 // f32 and rounded once. The last addition writes the output, which may be one of the inputs.
 static void add_n(const KernelCall& call, KernelContext& context) {
   const Operand& out = call.out();
-  const bool is_half = out.dtype == DType::f16 || out.dtype == DType::bf16;
-  const DType working = is_half ? DType::f32 : out.dtype;
-  const Row add_row = arithmetic_row(scalar::Add::op, working);
+  const DType working = out.dtype == DType::boolean ? out.dtype : working_dtype(out.dtype);
+  const Row add = add_row(working);
   const std::size_t n_inputs = call.inputs;
   if (n_inputs == 1) {
     copy(call.in(0), call.out(), context.parallel);
@@ -33,7 +32,7 @@ static void add_n(const KernelCall& call, KernelContext& context) {
         inputs[1] = readers[i].read(at, n, next);
         const bool is_last = i + 1 == n_inputs;
         std::byte* room = is_last ? writer.room(at, n, sum) : total.data();
-        add_row(inputs.data(), 0, room, static_cast<std::size_t>(n));
+        add(inputs.data(), 0, room, static_cast<std::size_t>(n));
         if (is_last) writer.write(at, n, room, sum);
         inputs[0] = total.data();
       }

@@ -9,22 +9,15 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace tutti::kernels::HWY_NAMESPACE {
-auto make_circulars() { return rows_of(Circulars{}); }
-auto make_inverse_circulars() { return rows_of(InverseCirculars{}); }
-auto make_angles() { return rows_of(Angles{}); }
+using AnglesFamilies = std::tuple<Circulars, InverseCirculars, Angles>;
+auto make_angles() { return rows_of(AnglesFamilies{}); }
 }  // namespace tutti::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace tutti::kernels {
-HWY_EXPORT(make_circulars);
-[[maybe_unused]] const bool circulars_registered =
-    register_family<scalar::Circulars, [] { return HWY_DYNAMIC_DISPATCH(make_circulars)(); }>();
-HWY_EXPORT(make_inverse_circulars);
-[[maybe_unused]] const bool inverse_circulars_registered =
-    register_family<scalar::InverseCirculars, [] { return HWY_DYNAMIC_DISPATCH(make_inverse_circulars)(); }>();
 HWY_EXPORT(make_angles);
-[[maybe_unused]] const bool angles_registered =
-    register_family<scalar::Angles, [] { return HWY_DYNAMIC_DISPATCH(make_angles)(); }>();
+[[maybe_unused]] static const bool is_registered =
+    register_families<[] { return HWY_DYNAMIC_DISPATCH(make_angles)(); }>(HWY_NAMESPACE::AnglesFamilies{});
 }  // namespace tutti::kernels
 #endif

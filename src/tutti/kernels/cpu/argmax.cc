@@ -2,6 +2,7 @@
 
 #include "tutti/kernels/cpu/reduction.h"
 #include "tutti/kernels/cpu/registration.h"
+#include "tutti/tensor/dtype_visit.h"
 
 // The place of the largest or smallest along one axis or, in row order, along all. Where elements of the axis lie side by side,
 // blocks are reduced at full speed and only one that beats those before it is searched; otherwise neighbouring columns are walked
@@ -23,7 +24,7 @@ class Search {
       : largest_(of_largest),
         fold_((of_largest ? extremum_rows<T>().largest : extremum_rows<T>().smallest).fold),
         rows_(argument_rows<T>(of_largest)),
-        convert_(in.dtype == DType::f16 || in.dtype == DType::bf16 ? conversion(in.dtype, DType::f32) : nullptr),
+        convert_(conversion(in.dtype, dtype_of<T>)),
         results_(results) {
     if (asked == ArgumentAttributes::all_axes) {
       length_ = in.count();
@@ -81,7 +82,6 @@ class Search {
   static constexpr std::int64_t segment = 32 * block_elements;
   static constexpr std::int64_t tile = 512;
   using Number = typename ArgumentRows<T>::Number;
-  static constexpr std::int64_t most_numbers = ArgumentRows<T>::most_numbers;
 
   [[nodiscard]] bool beats(T x, T best) const { return (largest_ ? best < x : x < best) || (x != x && best == best); }
   void keep_better(Best<T>& best, const Best<T>& other) const {
@@ -104,7 +104,7 @@ class Search {
   void columns(Parallel& parallel) {
     const std::int64_t width = std::min(count_, tile);
     const std::int64_t tiles = (count_ + width - 1) / width;
-    const std::int64_t rows_each = std::max<std::int64_t>(most_numbers, segment / width / most_numbers * most_numbers);
+    const std::int64_t rows_each = std::max<std::int64_t>(128, segment / width);
     const std::int64_t segments = (length_ + rows_each - 1) / rows_each;
     if (segments == 1) {
       for_each(parallel, tiles, count_ * length_, [&](std::int64_t t) {
@@ -132,35 +132,23 @@ class Search {
     }
   }
 
-  // Rows are numbered within groups so small that a number is no wider than an element.
+  // Rows are numbered from `begin`, which keeps a number no wider than an element.
   void best_of_columns(std::int64_t column, std::int64_t begin, std::int64_t end, T* values, std::int64_t* places) const {
     const std::int64_t n = std::min(tile, count_ - column);
-    const auto count = static_cast<std::size_t>(n);
     std::array<Scratch, 8> scratch;
-    std::array<T, tile> best;
-    std::array<Number, tile> number;
-    for (std::int64_t group = begin; group < end; group += most_numbers) {
-      const std::int64_t last = std::min(group + most_numbers, end);
-      for (std::int64_t row = group; row < last; row += 8) {
-        std::array<const T*, 8> rows;
-        const std::int64_t some = std::min<std::int64_t>(8, last - row);
-        for (std::int64_t r = 0; r < some; ++r) {
-          const auto i = static_cast<std::size_t>(r);
-          rows[i] = reinterpret_cast<const T*>(reader_.read((row + r) * count_ + column, n, scratch[i]));
-        }
-        if (row == group) {
-          std::copy_n(rows[0], n, best.data());
-          std::fill_n(number.data(), n, Number{0});
-        }
-        rows_.improve(rows.data(), static_cast<std::size_t>(some), static_cast<Number>(row - group), best.data(), number.data(),
-                      count);
+    std::array<Number, tile> number{};
+    for (std::int64_t row = begin; row < end; row += 8) {
+      std::array<const T*, 8> rows;
+      const std::int64_t some = std::min<std::int64_t>(8, end - row);
+      for (std::int64_t r = 0; r < some; ++r) {
+        const auto i = static_cast<std::size_t>(r);
+        rows[i] = reinterpret_cast<const T*>(reader_.read((row + r) * count_ + column, n, scratch[i]));
       }
-      for (std::size_t i = 0; i < count; ++i) {
-        if (group > begin && !beats(best[i], values[i])) continue;
-        values[i] = best[i];
-        places[i] = group + number[i];
-      }
+      if (row == begin) std::copy_n(rows[0], n, values);
+      rows_.improve(rows.data(), static_cast<std::size_t>(some), static_cast<Number>(row - begin), values, number.data(),
+                    static_cast<std::size_t>(n));
     }
+    for (std::int64_t i = 0; i < n; ++i) places[i] = begin + number[static_cast<std::size_t>(i)];
   }
 
   bool largest_;
@@ -183,17 +171,8 @@ void argument(const KernelCall& call, KernelContext& context) {
   const bool direct = writer.layout().is_dense();
   std::vector<std::int64_t> room(direct ? 0 : static_cast<std::size_t>(call.out().count()));
   std::int64_t* const results = direct ? call.out().as<std::int64_t>() : room.data();
-  const auto run = [&]<class T>(T) { Search<T>(in, axis, of_largest, results).run(context.parallel); };
-  switch (in.dtype) {
-    case DType::boolean:
-    case DType::u8: run(std::uint8_t{}); break;
-    case DType::i8: run(std::int8_t{}); break;
-    case DType::i16: run(std::int16_t{}); break;
-    case DType::i32: run(std::int32_t{}); break;
-    case DType::i64: run(std::int64_t{}); break;
-    case DType::f64: run(double{}); break;
-    default: run(float{}); break;
-  }
+  visit_dtype<working_dtypes>(working_dtype(in.dtype),
+                              [&]<class T>(T) { Search<T>(in, axis, of_largest, results).run(context.parallel); });
   if (!direct) writer.layout().scatter(0, call.out().count(), results);
 }
 

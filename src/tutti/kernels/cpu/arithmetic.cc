@@ -1,7 +1,5 @@
-// Sums, products and their like.
+// Sums, products, extremes, signs, roots and roundings: a few instructions each.
 #include "tutti/kernels/cpu/arithmetic.h"
-
-#include <string_view>
 
 #include "tutti/kernels/cpu/family.h"
 
@@ -13,7 +11,9 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace tutti::kernels::HWY_NAMESPACE {
-auto make_arithmetic() { return rows_of(Arithmetic{}); }
+using ArithmeticFamilies = std::tuple<Arithmetic, Extremes, Limits, Signs, SignsOfOthers, Roots, Roundings, Rectifiers>;
+static_assert(std::is_same_v<Arithmetic, ScalarOps<2, Add, Multiply, Subtract, Divide>>);  // add_row takes the first
+auto make_arithmetic() { return rows_of(ArithmeticFamilies{}); }
 }  // namespace tutti::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
@@ -21,17 +21,12 @@ HWY_AFTER_NAMESPACE();
 namespace tutti::kernels {
 HWY_EXPORT(make_arithmetic);
 
-Row arithmetic_row(const ScalarOp& op, DType dtype) {
-  static const FamilyRows<scalar::Arithmetic> rows = HWY_DYNAMIC_DISPATCH(make_arithmetic)();
-  const std::size_t number = []<int inputs, class... F>(ScalarOps<inputs, F...>, std::string_view name) {
-    std::size_t at = 0;
-    (void)((F::op.name == name || (++at, false)) || ...);
-    return at;
-  }(scalar::Arithmetic{}, op.name);
-  return rows.at(number)[static_cast<std::size_t>(dtype)];
+Row add_row(DType dtype) {
+  static const auto rows = std::get<0>(HWY_DYNAMIC_DISPATCH(make_arithmetic)())[0];
+  return rows[static_cast<std::size_t>(dtype)];
 }
 
-[[maybe_unused]] const bool arithmetic_registered =
-    register_family<scalar::Arithmetic, [] { return HWY_DYNAMIC_DISPATCH(make_arithmetic)(); }>();
+[[maybe_unused]] static const bool is_registered =
+    register_families<[] { return HWY_DYNAMIC_DISPATCH(make_arithmetic)(); }>(HWY_NAMESPACE::ArithmeticFamilies{});
 }  // namespace tutti::kernels
 #endif

@@ -1,12 +1,11 @@
-// The rows of sums, products and their like, for kernels that are more than one of them.
+// The row of sums, for kernels that are more than one.
 #pragma once
 
-#include "tutti/exec/scalar_ops.h"
 #include "tutti/kernels/cpu/rows.h"
 
 namespace tutti::kernels {
 
-// Of an op of the family Arithmetic; null where it does not take the dtype. Half precision is worked on as f32.
-Row arithmetic_row(const ScalarOp& op, DType dtype);
+// Bools, i32, i64 and floats.
+Row add_row(DType dtype);
 
 }  // namespace tutti::kernels

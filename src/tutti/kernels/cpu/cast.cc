@@ -4,10 +4,6 @@
 
 namespace tutti::kernels {
 
-namespace {
-constexpr bool is_half(DType dtype) { return dtype == DType::f16 || dtype == DType::bf16; }
-}  // namespace
-
 // Half precision goes through f32, which holds every f16 and bf16. To half precision from a type that f32 does not hold
 // exactly, the f32 is made odd first, so that the value is rounded once in effect.
 static void cast(const KernelCall& call, KernelContext& context) {
@@ -19,11 +15,11 @@ static void cast(const KernelCall& call, KernelContext& context) {
   }
   const auto row = [](DType a, DType b) { return conversion_rows()[static_cast<std::size_t>(a)][static_cast<std::size_t>(b)]; };
   Elementwise op{.row = row(from, to)};
-  if (op.row == nullptr) {
-    if (is_half(from)) op.widen = conversion(from, DType::f32);
-    if (is_half(to)) op.narrow = conversion(DType::f32, to);
-    const Row sticky = is_half(to) ? sticky_row(from) : nullptr;
-    op.row = sticky != nullptr ? sticky : row(is_half(from) ? DType::f32 : from, is_half(to) ? DType::f32 : to);
+  if (op.row == nullptr && half_dtypes.contains(from)) {
+    op = {row(DType::f32, to), conversion(from, DType::f32), nullptr};
+  } else if (op.row == nullptr) {
+    const Row sticky = sticky_row(from);
+    op = {sticky != nullptr ? sticky : row(from, DType::f32), nullptr, conversion(DType::f32, to)};
   }
   run_elementwise(call, context, op);
 }

@@ -15,16 +15,15 @@ HWY_BEFORE_NAMESPACE();
 namespace tutti::kernels::HWY_NAMESPACE {
 
 // Maps.
-struct Itself {
+// Itself, or, of floats, its magnitude where the parameter is -0.
+struct WithoutSign {
   template <class D>
-  static HWY_INLINE hn::Vec<D> map(D, hn::Vec<D> x, hn::Vec<D>) {
-    return x;
-  }
-};
-struct MagnitudeOf {
-  template <class D>
-  static HWY_INLINE hn::Vec<D> map(D, hn::Vec<D> x, hn::Vec<D>) {
-    return hn::Abs(x);
+  static HWY_INLINE hn::Vec<D> map(D, hn::Vec<D> x, hn::Vec<D> sign) {
+    if constexpr (std::is_floating_point_v<hn::TFromD<D>>) {
+      return hn::AndNot(sign, x);
+    } else {
+      return x;
+    }
   }
 };
 
@@ -58,8 +57,7 @@ HWY_INLINE hn::Mask<D> is_nan(D, hn::Vec<D> x) {
 }
 
 // `best` combines too, in one instruction, as long as no b is a NaN.
-template <class Map>
-struct LargestOf : Map {
+struct Largest : WithoutSign {
   static constexpr bool wraps = false;
   template <class D>
   static HWY_INLINE hn::Vec<D> best(D, hn::Vec<D> a, hn::Vec<D> b) {
@@ -78,8 +76,7 @@ struct LargestOf : Map {
     }
   }
 };
-template <class Map>
-struct SmallestOf : Map {
+struct Smallest : WithoutSign {
   static constexpr bool wraps = false;
   template <class D>
   static HWY_INLINE hn::Vec<D> best(D, hn::Vec<D> a, hn::Vec<D> b) {

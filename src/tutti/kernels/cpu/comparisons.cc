@@ -1,4 +1,4 @@
-// Comparisons.
+// Comparisons, kinds of numbers, bits and truth values.
 #include "tutti/kernels/cpu/family.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -9,18 +9,15 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace tutti::kernels::HWY_NAMESPACE {
-auto make_equalities() { return rows_of(Equalities{}); }
-auto make_orders() { return rows_of(Orders{}); }
+using ComparisonsFamilies = std::tuple<Equalities, Orders, Tests, Bits, Shifts, Complements>;
+auto make_comparisons() { return rows_of(ComparisonsFamilies{}); }
 }  // namespace tutti::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace tutti::kernels {
-HWY_EXPORT(make_equalities);
-[[maybe_unused]] const bool equalities_registered =
-    register_family<scalar::Equalities, [] { return HWY_DYNAMIC_DISPATCH(make_equalities)(); }>();
-HWY_EXPORT(make_orders);
-[[maybe_unused]] const bool orders_registered =
-    register_family<scalar::Orders, [] { return HWY_DYNAMIC_DISPATCH(make_orders)(); }>();
+HWY_EXPORT(make_comparisons);
+[[maybe_unused]] static const bool is_registered =
+    register_families<[] { return HWY_DYNAMIC_DISPATCH(make_comparisons)(); }>(HWY_NAMESPACE::ComparisonsFamilies{});
 }  // namespace tutti::kernels
 #endif

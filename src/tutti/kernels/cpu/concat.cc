@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstring>
 #include <optional>
 #include <span>
@@ -9,6 +10,7 @@
 #include "tutti/kernels/cpu/filler.h"
 #include "tutti/kernels/cpu/registration.h"
 #include "tutti/kernels/cpu/row_order.h"
+#include "tutti/tensor/dtype_visit.h"
 
 namespace tutti::kernels {
 
@@ -41,12 +43,8 @@ void copy_pieces(const Pieces& from, std::byte* to, std::int64_t step, std::int6
     for (std::int64_t i = begin; i < end; ++i) from.layout->gather(i * n, n, to + i * step);
     return;
   }
-  switch (from.bytes) {
-    case 1: return spread<std::uint8_t>(from, to, step, begin, end);
-    case 2: return spread<std::uint16_t>(from, to, step, begin, end);
-    case 4: return spread<std::uint32_t>(from, to, step, begin, end);
-    case 8: return spread<std::uint64_t>(from, to, step, begin, end);
-    default: break;
+  if (from.bytes <= 8 && std::has_single_bit(static_cast<std::uint64_t>(from.bytes))) {
+    return visit_size(static_cast<std::size_t>(from.bytes), [&]<class U>(U) { spread<U>(from, to, step, begin, end); });
   }
   const Row row = copy_row(1, 1);
   for (std::int64_t i = begin; i < end; ++i) {

@@ -4,7 +4,6 @@
 #include "tutti/kernels/cpu/kernels.h"
 #include "tutti/kernels/cpu/ranges.h"
 #include "tutti/kernels/cpu/registration.h"
-#include "tutti/kernels/cpu/row_order.h"
 #include "tutti/kernels/cpu/streaming.h"
 #include "tutti/kernels/cpu/strided.h"
 #include "tutti/kernels/cpu/transpose.h"
@@ -57,12 +56,6 @@ bool copy_transposed(const Layout& from, std::byte* to, Parallel& parallel) {
   return true;
 }
 
-bool has_repeats(const Layout& layout) {
-  bool has_any = false;
-  for (std::size_t i = 0; i < layout.rank(); ++i) has_any = has_any || layout.axis(i).stride == 0;
-  return has_any;
-}
-
 }  // namespace
 
 static void copy_call(const KernelCall& call, KernelContext& context) { copy(call.in(0), call.out(), context.parallel); }
@@ -85,10 +78,6 @@ void copy(const Operand& source, const Operand& target, Parallel& parallel) {
   }
   if (to.is_dense()) {
     if (copy_transposed(from, to.data(), parallel)) return;
-    if (has_repeats(from)) {
-      const RowOrder near(source, parallel);
-      if (near.is_copy()) return copy(near.operand(), target, parallel);
-    }
     for_each_range(parallel, to.count(),
                    [&](std::int64_t begin, std::int64_t end) { from.gather(begin, end - begin, to.data() + begin * size); });
     return;

@@ -15,20 +15,29 @@ endif()
 
 # No fused multiply-add where none is written: random numbers must be the same on every machine.
 target_compile_options(tutti_kernels_cpu PRIVATE -ffp-contract=off)
-# SSSE3 without SSE4 is too old to be worth a copy of every loop. Under a sanitizer, where a copy takes longest to compile, one and
-# the portable one are enough: each sanitizer sees another. The address sanitizer's build leaves out the optimiser, since most of it is
-# compiled for longer than it runs; these loops are not. A null address is caught anyway (linked last: what comes later counts).
-set(without HWY_SSSE3)
+# Loops are compiled for AVX2 and without it (processors from before 2013). Those that compute more than they load, and
+# instruction_set.cc, which says what there is, are compiled for AVX-512 too; under a sanitizer, where a copy takes longest to
+# compile, for one of the two: each sanitizer sees another.
+set(wide activations angles convolution_rows divisions exponentials hyperbolics instruction_set line_rows moment_rows normal_rows
+  philox_rows product_rows)
+list(TRANSFORM wide REPLACE "(.+)" "${CMAKE_CURRENT_LIST_DIR}/\\1.cc")
+set(in_general HWY_SSSE3|HWY_SSE4|HWY_AVX3)
+set(in_wide HWY_SSSE3|HWY_SSE4)
 if(TUTTI_SANITIZE MATCHES "address")
-  set(without "(HWY_SSSE3|HWY_SSE4|HWY_AVX2)")
+  # Its build leaves out the optimiser, since most of it is compiled for longer than it runs; these loops are not. A null address
+  # is caught anyway (linked last: what comes later counts).
+  string(APPEND in_wide |HWY_AVX2)
   target_compile_options(tutti_kernels_cpu PRIVATE -O1)
   add_library(tutti_kernel_flags INTERFACE)
   target_compile_options(tutti_kernel_flags INTERFACE -fno-sanitize=null)
   target_link_libraries(tutti_kernels_cpu PRIVATE tutti_kernel_flags)
 elseif(TUTTI_SANITIZE MATCHES "thread")
-  set(without "(HWY_SSSE3|HWY_SSE4|HWY_AVX3)")
+  set(in_wide ${in_general})
 endif()
-target_compile_definitions(tutti_kernels_cpu PRIVATE "HWY_DISABLED_TARGETS=${without}")
+get_target_property(sources tutti_kernels_cpu SOURCES)
+list(REMOVE_ITEM sources ${wide})
+set_property(SOURCE ${sources} APPEND PROPERTY COMPILE_DEFINITIONS "HWY_DISABLED_TARGETS=(${in_general})")
+set_property(SOURCE ${wide} APPEND PROPERTY COMPILE_DEFINITIONS "HWY_DISABLED_TARGETS=(${in_wide})")
 target_include_directories(tutti_kernels_cpu SYSTEM PRIVATE ${TUTTI_HWY_INCLUDE})
 
 target_link_libraries(tutti PRIVATE ${TUTTI_HWY} ${TUTTI_OPENBLAS})

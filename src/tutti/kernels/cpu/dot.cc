@@ -5,6 +5,7 @@
 
 #include "tutti/kernels/cpu/line_ranges.h"
 #include "tutti/kernels/cpu/row_order.h"
+#include "tutti/tensor/dtype_visit.h"
 
 namespace tutti::kernels {
 
@@ -119,17 +120,11 @@ void dot_products(const KernelCall& call, Parallel& parallel) {
   const Operand& a = call.in(0);
   const std::int64_t k = a.axes[a.rank - 1U].size;
   const DotRows& rows = dot_rows();
-  const auto run = [&]<class T, class W>(W (*dot)(const T*, const T*, std::size_t), Row convert) {
-    Dots<T, W>(call, k, dot, convert, parallel).run(parallel);
+  const auto run = [&]<class T, class W>(W (*dot)(const T*, const T*, std::size_t)) {
+    Dots<T, W>(call, k, dot, conversion(a.dtype, dtype_of<T>), parallel).run(parallel);
   };
-  switch (a.dtype) {
-    case DType::bf16: return run(rows.of_bf16, nullptr);
-    case DType::f16:
-    case DType::f32: return run(rows.of_f32, conversion(a.dtype, DType::f32));
-    case DType::f64: return run(rows.of_f64, nullptr);
-    case DType::i64: return run(rows.of_i64, nullptr);
-    default: return run(rows.of_i32, conversion(a.dtype, DType::i32));
-  }
+  if (a.dtype == DType::bf16) return run(std::get<DotRow<bf16, float>>(rows));
+  visit_dtype<working_dtypes>(working_dtype(a.dtype), [&]<class T>(T) { run(std::get<DotRow<T, T>>(rows)); });
 }
 
 }  // namespace tutti::kernels

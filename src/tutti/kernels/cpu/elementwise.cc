@@ -4,6 +4,7 @@
 #include <string>
 
 #include "tutti/base/error.h"
+#include "tutti/exec/op_table.h"
 #include "tutti/kernels/cpu/joint_axes.h"
 #include "tutti/kernels/cpu/line_ranges.h"
 #include "tutti/kernels/cpu/streaming.h"
@@ -25,21 +26,10 @@ class Runs {
  public:
   Runs(const KernelCall& call, const Elementwise& op, bool streams) : op_(op), out_(call.inputs) {
     for (std::size_t i = 0; i <= out_; ++i) sizes_[i] = static_cast<std::int64_t>(size_of(call.operands[i].dtype));
-    const CopyRows& copies = copy_rows()[static_cast<std::size_t>(std::countr_zero(static_cast<std::uint64_t>(sizes_[out_])))];
-    if (streams) stream_ = copies.streaming;
-    fill_ = streams ? copies.streaming : copies.plain;
+    if (streams) stream_ = copy_rows()[static_cast<std::size_t>(std::countr_zero(size_of(call.out().dtype)))].streaming;
   }
 
   void operator()(const Addresses& start, unsigned singles, std::int64_t n, Buffers& buffers) const {
-    if (singles + 1 == 1U << out_ && n > 1) {  // the same all along
-      alignas(8) std::array<std::byte, 8> one;
-      Addresses to_one = start;
-      to_one[out_] = one.data();
-      (*this)(to_one, singles, 1, buffers);
-      const void* from = one.data();
-      fill_(&from, 1, start[out_], static_cast<std::size_t>(n));
-      return;
-    }
     // A block stays in the innermost cache on its way through the steps.
     for (std::int64_t at = 0; at < n; at += block_elements) {
       const std::int64_t some = is_direct() ? n : std::min(block_elements, n - at);
@@ -82,7 +72,6 @@ class Runs {
   std::size_t out_;  // the output's number, after those of the inputs
   std::array<std::int64_t, JointAxes::most_operands> sizes_;
   Row stream_ = nullptr;
-  Row fill_;
 };
 
 // How the operands lie along the innermost axis.
@@ -206,7 +195,7 @@ void run_blocks(const KernelCall& call, const Elementwise& op, std::int64_t coun
   std::array<Reader, 3> readers;
   unsigned singles = 0;
   for (std::size_t i = 0; i < n_inputs; ++i) {
-    readers[i] = Reader(call.in(i), op.widen, sizeof(float));
+    readers[i] = Reader(call.in(i), op.widen, sizeof(float));  // of i32 too
     if (readers[i].layout().is_single()) singles |= 1U << i;
   }
   for_each_range(parallel, count, [&](std::int64_t begin, std::int64_t end) {
@@ -229,7 +218,7 @@ void run_blocks(const KernelCall& call, const Elementwise& op, std::int64_t coun
 
 }  // namespace
 
-void run_in_ranges(const KernelCall& call, KernelContext& context, const Elementwise& op) {
+static void run_in_ranges(const KernelCall& call, KernelContext& context, const Elementwise& op) {
   const JointAxes joint(call);
   const Inner inner(call, joint);
   const std::int64_t count = call.out().count();
@@ -246,19 +235,48 @@ void run_in_ranges(const KernelCall& call, KernelContext& context, const Element
   }
   const Runs runs(call, op, !in_place && pays_to_stream(touched));
   if (inner.swapped != 0) return run_tiles(call, joint, start, inner, runs, count, context.parallel);
-  if (runs.is_direct() && inner.singles + 1 != 1U << call.inputs)
-    return run_rows_directly(joint, start, inner.singles, op.row, count, context.parallel);
+  if (runs.is_direct()) return run_rows_directly(joint, start, inner.singles, op.row, count, context.parallel);
   run_rows(joint, start, inner.singles, runs, count, context.parallel);
 }
 
-std::array<Elementwise, dtype_count> elementwise_by_dtype(const std::array<Row, dtype_count>& rows, bool gives_bool) {
-  std::array<Elementwise, dtype_count> all;
-  for (std::size_t i = 0; i < dtype_count; ++i) all[i].row = rows[i];
-  for (const DType half : {DType::f16, DType::bf16}) {
-    const Row row = rows[static_cast<std::size_t>(DType::f32)];
-    if (row == nullptr || rows[static_cast<std::size_t>(half)] != nullptr) continue;
-    all[static_cast<std::size_t>(half)] = {row, conversion(half, DType::f32),
-                                           gives_bool ? nullptr : conversion(DType::f32, half)};
+void run_elementwise(const KernelCall& call, KernelContext& context, const Elementwise& op) {
+  const Operand& out = call.out();
+  const std::int64_t count = out.count();
+  if (count < serial_elements && op.widen == nullptr && op.narrow == nullptr && out.is_dense()) {
+    std::array<const void*, 3> inputs;
+    unsigned singles = 0;
+    bool direct = true;
+    for (std::size_t i = 0; i < call.inputs; ++i) {
+      const Operand& in = call.in(i);
+      inputs[i] = in.data;
+      if (!in.is_immediate && in.is_dense()) continue;
+      direct = direct && in.is_single();
+      singles |= 1U << i;
+    }
+    if (direct) {
+      op.row(inputs.data(), singles, out.data, static_cast<std::size_t>(count));
+      return;
+    }
+  }
+  if (count > 0) run_in_ranges(call, context, op);
+}
+
+void run_elementwise(const KernelCall& call, KernelContext& context, const ElementwiseByDType& ops) {
+  const DType dtype = call.in(0).dtype;
+  const Elementwise& op = ops[static_cast<std::size_t>(dtype)];
+  if (op.row == nullptr) refuse_dtype(call.op->name.c_str(), dtype, call.site);
+  run_elementwise(call, context, op);
+}
+
+ElementwiseByDType elementwise_by_dtype(const std::array<Row, dtype_count>& rows, bool gives_bool) {
+  ElementwiseByDType all;
+  for (std::size_t i = 0; i < dtype_count; ++i) {
+    const auto dtype = static_cast<DType>(i);
+    const DType working = working_dtype(dtype);
+    all[i].row = rows[i] != nullptr ? rows[i] : rows[static_cast<std::size_t>(working)];
+    if (rows[i] != nullptr || all[i].row == nullptr) continue;
+    all[i].widen = conversion(dtype, working);
+    if (!gives_bool) all[i].narrow = conversion(working, dtype);
   }
   return all;
 }

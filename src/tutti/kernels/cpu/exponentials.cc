@@ -9,22 +9,15 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace tutti::kernels::HWY_NAMESPACE {
-auto make_exponentials() { return rows_of(Exponentials{}); }
-auto make_logarithms() { return rows_of(Logarithms{}); }
-auto make_distances() { return rows_of(Distances{}); }
+using ExponentialsFamilies = std::tuple<Exponentials, Logarithms, Distances>;
+auto make_exponentials() { return rows_of(ExponentialsFamilies{}); }
 }  // namespace tutti::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace tutti::kernels {
 HWY_EXPORT(make_exponentials);
-[[maybe_unused]] const bool exponentials_registered =
-    register_family<scalar::Exponentials, [] { return HWY_DYNAMIC_DISPATCH(make_exponentials)(); }>();
-HWY_EXPORT(make_logarithms);
-[[maybe_unused]] const bool logarithms_registered =
-    register_family<scalar::Logarithms, [] { return HWY_DYNAMIC_DISPATCH(make_logarithms)(); }>();
-HWY_EXPORT(make_distances);
-[[maybe_unused]] const bool distances_registered =
-    register_family<scalar::Distances, [] { return HWY_DYNAMIC_DISPATCH(make_distances)(); }>();
+[[maybe_unused]] static const bool is_registered =
+    register_families<[] { return HWY_DYNAMIC_DISPATCH(make_exponentials)(); }>(HWY_NAMESPACE::ExponentialsFamilies{});
 }  // namespace tutti::kernels
 #endif

@@ -14,14 +14,7 @@ namespace tutti::kernels::HWY_NAMESPACE {
 
 template <class T>
 ExtremumRows<T> extrema_of() {
-  ExtremumRows<T> rows;
-  rows.largest = rows_of_reduction<LargestOf<Itself>, T>();
-  rows.smallest = rows_of_reduction<SmallestOf<Itself>, T>();
-  if constexpr (std::is_floating_point_v<T>) {
-    rows.largest_magnitude = rows_of_reduction<LargestOf<MagnitudeOf>, T>();
-    rows.smallest_magnitude = rows_of_reduction<SmallestOf<MagnitudeOf>, T>();
-  }
-  return rows;
+  return {rows_of_reduction<Largest, T>(), rows_of_reduction<Smallest, T>()};
 }
 
 template <class T>
@@ -84,19 +77,18 @@ std::array<ArgumentRows<T>, 2> arguments_of() {
   return {ArgumentRows<T>{find<T>, improve<false, T>}, ArgumentRows<T>{find<T>, improve<true, T>}};
 }
 
-template <template <class> class Rows>
-using OfEach = std::tuple<Rows<std::uint8_t>, Rows<std::int8_t>, Rows<std::int16_t>, Rows<std::int32_t>, Rows<std::int64_t>,
-                          Rows<float>, Rows<double>>;
+std::tuple<ExtremumRows<std::uint8_t>, ExtremumRows<std::int32_t>, ExtremumRows<std::int64_t>, ExtremumRows<float>,
+           ExtremumRows<double>>
+make_extremum_rows() {
+  return {extrema_of<std::uint8_t>(), extrema_of<std::int32_t>(), extrema_of<std::int64_t>(), extrema_of<float>(),
+          extrema_of<double>()};
+}
+
 template <class T>
 using LeastAndMost = std::array<ArgumentRows<T>, 2>;
-
-OfEach<ExtremumRows> make_extremum_rows() {
-  return {extrema_of<std::uint8_t>(), extrema_of<std::int8_t>(), extrema_of<std::int16_t>(), extrema_of<std::int32_t>(),
-          extrema_of<std::int64_t>(), extrema_of<float>(),       extrema_of<double>()};
-}
-OfEach<LeastAndMost> make_argument_rows() {
-  return {arguments_of<std::uint8_t>(), arguments_of<std::int8_t>(), arguments_of<std::int16_t>(), arguments_of<std::int32_t>(),
-          arguments_of<std::int64_t>(), arguments_of<float>(),       arguments_of<double>()};
+std::tuple<LeastAndMost<std::int32_t>, LeastAndMost<std::int64_t>, LeastAndMost<float>, LeastAndMost<double>>
+make_argument_rows() {
+  return {arguments_of<std::int32_t>(), arguments_of<std::int64_t>(), arguments_of<float>(), arguments_of<double>()};
 }
 
 }  // namespace tutti::kernels::HWY_NAMESPACE
@@ -117,15 +109,10 @@ const ArgumentRows<T>& argument_rows(bool of_largest) {
   return rows[of_largest ? 1 : 0];
 }
 template const ExtremumRows<std::uint8_t>& extremum_rows<std::uint8_t>();
-template const ExtremumRows<std::int8_t>& extremum_rows<std::int8_t>();
-template const ExtremumRows<std::int16_t>& extremum_rows<std::int16_t>();
 template const ExtremumRows<std::int32_t>& extremum_rows<std::int32_t>();
 template const ExtremumRows<std::int64_t>& extremum_rows<std::int64_t>();
 template const ExtremumRows<float>& extremum_rows<float>();
 template const ExtremumRows<double>& extremum_rows<double>();
-template const ArgumentRows<std::uint8_t>& argument_rows<std::uint8_t>(bool);
-template const ArgumentRows<std::int8_t>& argument_rows<std::int8_t>(bool);
-template const ArgumentRows<std::int16_t>& argument_rows<std::int16_t>(bool);
 template const ArgumentRows<std::int32_t>& argument_rows<std::int32_t>(bool);
 template const ArgumentRows<std::int64_t>& argument_rows<std::int64_t>(bool);
 template const ArgumentRows<float>& argument_rows<float>(bool);

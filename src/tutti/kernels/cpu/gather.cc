@@ -7,6 +7,7 @@
 #include "tutti/kernels/cpu/index_places.h"
 #include "tutti/kernels/cpu/registration.h"
 #include "tutti/kernels/cpu/row_order.h"
+#include "tutti/tensor/dtype_visit.h"
 
 namespace tutti::kernels {
 
@@ -109,12 +110,7 @@ void gather_part(const IndexSpace& space, const Operand* indices, const U* x, U*
 void gather_part(const IndexSpace& space, const KernelCall& call) {
   const Operand& x = call.in(0);
   const Operand* indices = &call.in(1);
-  switch (size_of(x.dtype)) {
-    case 1: return gather_part(space, indices, x.as<std::uint8_t>(), call.out().as<std::uint8_t>(), call.site);
-    case 2: return gather_part(space, indices, x.as<std::uint16_t>(), call.out().as<std::uint16_t>(), call.site);
-    case 4: return gather_part(space, indices, x.as<std::uint32_t>(), call.out().as<std::uint32_t>(), call.site);
-    default: return gather_part(space, indices, x.as<std::uint64_t>(), call.out().as<std::uint64_t>(), call.site);
-  }
+  visit_size(size_of(x.dtype), [&]<class U>(U) { gather_part(space, indices, x.as<U>(), call.out().as<U>(), call.site); });
 }
 
 // One slice: a copy between two strided operands, which copy() knows how to spread over the cores.

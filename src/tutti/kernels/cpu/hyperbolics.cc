@@ -9,18 +9,15 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace tutti::kernels::HWY_NAMESPACE {
-auto make_hyperbolics() { return rows_of(Hyperbolics{}); }
-auto make_inverse_hyperbolics() { return rows_of(InverseHyperbolics{}); }
+using HyperbolicsFamilies = std::tuple<Hyperbolics, InverseHyperbolics>;
+auto make_hyperbolics() { return rows_of(HyperbolicsFamilies{}); }
 }  // namespace tutti::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace tutti::kernels {
 HWY_EXPORT(make_hyperbolics);
-[[maybe_unused]] const bool hyperbolics_registered =
-    register_family<scalar::Hyperbolics, [] { return HWY_DYNAMIC_DISPATCH(make_hyperbolics)(); }>();
-HWY_EXPORT(make_inverse_hyperbolics);
-[[maybe_unused]] const bool inverse_hyperbolics_registered =
-    register_family<scalar::InverseHyperbolics, [] { return HWY_DYNAMIC_DISPATCH(make_inverse_hyperbolics)(); }>();
+[[maybe_unused]] static const bool is_registered =
+    register_families<[] { return HWY_DYNAMIC_DISPATCH(make_hyperbolics)(); }>(HWY_NAMESPACE::HyperbolicsFamilies{});
 }  // namespace tutti::kernels
 #endif

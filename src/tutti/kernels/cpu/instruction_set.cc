@@ -12,8 +12,7 @@ struct Known {
   std::string_view name;
   std::int64_t target;
 };
-constexpr std::array known{Known{"AVX3", HWY_AVX3}, Known{"AVX2", HWY_AVX2}, Known{"SSE4", HWY_SSE4},
-                           Known{"SCALAR", HWY_STATIC_TARGET}};
+constexpr std::array known{Known{"AVX3", HWY_AVX3}, Known{"AVX2", HWY_AVX2}, Known{"SCALAR", HWY_STATIC_TARGET}};
 }  // namespace
 
 bool use_instruction_set(std::string_view name) {
@@ -21,8 +20,10 @@ bool use_instruction_set(std::string_view name) {
     if (one.name != name) continue;
     hwy::SetSupportedTargetsForTest(0);  // what the machine itself has
     if ((hwy::SupportedTargets() & one.target) == 0) return false;
-    hwy::SetSupportedTargetsForTest(one.target);
-    hwy::GetChosenTarget().Update(one.target);
+    // And those before it, which have higher numbers: not every loop is compiled for each.
+    const std::int64_t up_to = hwy::SupportedTargets() & -one.target;
+    hwy::SetSupportedTargetsForTest(up_to);
+    hwy::GetChosenTarget().Update(up_to);
     return true;
   }
   return false;

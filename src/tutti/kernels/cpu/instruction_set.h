@@ -5,7 +5,7 @@
 
 namespace tutti::kernels {
 
-// "AVX3" (AVX-512), "AVX2", "SSE4" or "SCALAR". Has to come before the first kernel runs, so it is for tests and for
+// "AVX3" (AVX-512), "AVX2" or "SCALAR". Has to come before the first kernel runs, so it is for tests and for
 // comparing machines; false if this machine lacks it.
 bool use_instruction_set(std::string_view name);
 

@@ -4,6 +4,7 @@
 #include "tutti/kernels/cpu/registration.h"
 #include "tutti/kernels/cpu/row_order.h"
 #include "tutti/kernels/cpu/truth.h"
+#include "tutti/tensor/dtype_visit.h"
 
 namespace tutti::kernels {
 
@@ -63,12 +64,7 @@ void select(const KernelCall& call, Parallel& parallel) {
 }  // namespace
 
 static void masked_select(const KernelCall& call, KernelContext& context) {
-  switch (size_of(call.in(0).dtype)) {
-    case 1: return select<std::uint8_t>(call, context.parallel);
-    case 2: return select<std::uint16_t>(call, context.parallel);
-    case 4: return select<std::uint32_t>(call, context.parallel);
-    default: return select<std::uint64_t>(call, context.parallel);
-  }
+  visit_size(size_of(call.in(0).dtype), [&]<class U>(U) { select<U>(call, context.parallel); });
 }
 
 [[maybe_unused]] static const bool is_registered = register_host_kernel("MaskedSelect", masked_select);

@@ -9,6 +9,7 @@
 #include "tutti/kernels/cpu/elementwise.h"
 #include "tutti/kernels/cpu/kernels.h"
 #include "tutti/kernels/cpu/registration.h"
+#include "tutti/tensor/dtype_visit.h"
 
 namespace tutti::kernels {
 
@@ -83,18 +84,6 @@ bool multiply_in_place(const Matrix& a, const Matrix& b, const Matrix& c) {
   return true;
 }
 
-// What the panels of a dtype are worked on as.
-constexpr DType working_dtype(DType dtype) {
-  switch (dtype) {
-    case DType::f64: return DType::f64;
-    case DType::f16:
-    case DType::bf16:
-    case DType::f32: return DType::f32;
-    case DType::i64: return DType::i64;
-    default: return DType::i32;
-  }
-}
-
 void multiply_panels(std::int64_t m, std::int64_t n, std::int64_t k, const float* a, const float* b, float* c, bool is_first) {
   const auto lead = [](std::int64_t x) { return static_cast<std::int32_t>(x); };
   blas_multiply<float>(lead(m), lead(n), lead(k), {a, lead(k), false}, {b, lead(n), false}, is_first ? 0.0F : 1.0F,
@@ -163,12 +152,7 @@ void multiply_one(const Matrix& a, const Matrix& b, const Matrix& c) {
   if (c.dtype == DType::f32 && multiply_in_place<float>(a, b, c)) return;
   if (c.dtype == DType::f64 && multiply_in_place<double>(a, b, c)) return;
   if (c.dtype == DType::bf16 && multiply_bf16(a.operand(), b.operand(), c.operand())) return;
-  switch (working_dtype(c.dtype)) {
-    case DType::f32: return multiply_packed<float>(a, b, c);
-    case DType::f64: return multiply_packed<double>(a, b, c);
-    case DType::i64: return multiply_packed<std::int64_t>(a, b, c);
-    default: return multiply_packed<std::int32_t>(a, b, c);
-  }
+  visit_dtype<working_dtypes>(working_dtype(c.dtype), [&]<class T>(T) { multiply_packed<T>(a, b, c); });
 }
 
 // How one product is cut over the cores: bands of rows first, for a band of columns makes every core pack all of a.

@@ -12,7 +12,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace tutti::kernels::HWY_NAMESPACE {
 
-using Total = SumOf<Itself>;
+using Total = SumOf<WithoutSign>;
 
 // The mean and the squared distances from it. The mean of the first pass is rounded: what the distances from it add up to
 // corrects both.
@@ -129,7 +129,7 @@ struct SumOfExponentials {
   static HWY_INLINE void fold(const T* elements, std::size_t count, T* state) {
     const WideTag<T> d;
     const std::size_t lanes = hn::Lanes(d);
-    const T largest = fold_lanes<LargestOf<Itself>>(elements, count, T{0});
+    const T largest = fold_lanes<Largest>(elements, count, T{0});
     const auto shift = shift_of(d, hn::Set(d, largest));
     auto s0 = hn::Zero(d), s1 = s0;
     std::size_t i = 0;
@@ -154,7 +154,7 @@ struct SumOfExponentials {
   static HWY_INLINE void fold_rows_at(D d, const Part& part, const hn::TFromD<D>* const* rows, std::size_t n, std::size_t at,
                                       hn::TFromD<D>* first, hn::TFromD<D>* second) {
     auto largest = part.load(rows[0] + at);
-    for (std::size_t r = 1; r < n; ++r) largest = LargestOf<Itself>::combine(d, largest, part.load(rows[r] + at));
+    for (std::size_t r = 1; r < n; ++r) largest = Largest::combine(d, largest, part.load(rows[r] + at));
     const auto shift = shift_of(d, largest);
     auto sum = hn::Zero(d);
     for (std::size_t r = 0; r < n; ++r) sum = hn::Add(sum, exp(d, hn::Sub(part.load(rows[r] + at), shift)));
@@ -167,7 +167,7 @@ struct SumOfExponentials {
                                   States<const hn::TFromD<D>> b, double /*in_b*/, States<hn::TFromD<D>> to, std::size_t at) {
     const auto first = part.load(a.first + at);
     const auto second = part.load(b.first + at);
-    const auto largest = LargestOf<Itself>::combine(d, first, second);
+    const auto largest = Largest::combine(d, first, second);
     const auto shift = shift_of(d, largest);
     // Of two states one has the largest already; the other's sum shrinks.
     const auto sum = hn::Add(hn::Mul(part.load(a.first + a.step + at), exp(d, hn::Sub(first, shift))),

@@ -6,6 +6,7 @@
 #include "tutti/exec/neural_attributes.h"
 #include "tutti/kernels/cpu/lines.h"
 #include "tutti/kernels/cpu/registration.h"
+#include "tutti/tensor/dtype_visit.h"
 
 namespace tutti::kernels {
 
@@ -41,12 +42,7 @@ void one_hot_of(const KernelCall& call, KernelContext& context) {
 }  // namespace
 
 static void one_hot(const KernelCall& call, KernelContext& context) {
-  switch (size_of(call.out().dtype)) {
-    case 1: return one_hot_of<std::uint8_t>(call, context);
-    case 2: return one_hot_of<std::uint16_t>(call, context);
-    case 4: return one_hot_of<std::uint32_t>(call, context);
-    default: return one_hot_of<std::uint64_t>(call, context);
-  }
+  visit_size(size_of(call.out().dtype), [&]<class U>(U) { one_hot_of<U>(call, context); });
 }
 
 [[maybe_unused]] static const bool is_registered = register_host_kernel("OneHot", one_hot, index_dtypes);

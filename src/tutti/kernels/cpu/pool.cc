@@ -7,6 +7,7 @@
 #include "tutti/exec/neural_attributes.h"
 #include "tutti/kernels/cpu/lines.h"
 #include "tutti/kernels/cpu/registration.h"
+#include "tutti/tensor/dtype_visit.h"
 
 namespace tutti::kernels {
 
@@ -31,7 +32,7 @@ std::int64_t elements_along(const WindowAxis& axis, std::int64_t output, bool co
   return count_include_pad ? end - start : std::min(end, axis.size) - std::max<std::int64_t>(start, 0);
 }
 
-// W: worked on in. Halves are widened a line at a time.
+// W: worked on in. Other dtypes are widened a line at a time.
 template <class W, bool is_max>
 class Pool {
  public:
@@ -101,20 +102,11 @@ class Pool {
 }  // namespace
 
 static void max_pool(const KernelCall& call, KernelContext& context) {
-  switch (call.in(0).dtype) {
-    case DType::u8: return Pool<std::uint8_t, true>(call).run(context.parallel);
-    case DType::i8: return Pool<std::int8_t, true>(call).run(context.parallel);
-    case DType::i16: return Pool<std::int16_t, true>(call).run(context.parallel);
-    case DType::i32: return Pool<std::int32_t, true>(call).run(context.parallel);
-    case DType::i64: return Pool<std::int64_t, true>(call).run(context.parallel);
-    case DType::f64: return Pool<double, true>(call).run(context.parallel);
-    default: return Pool<float, true>(call).run(context.parallel);
-  }
+  visit_dtype<working_dtypes>(working_dtype(call.in(0).dtype), [&]<class W>(W) { Pool<W, true>(call).run(context.parallel); });
 }
 
 static void avg_pool(const KernelCall& call, KernelContext& context) {
-  if (call.in(0).dtype == DType::f64) return Pool<double, false>(call).run(context.parallel);
-  Pool<float, false>(call).run(context.parallel);
+  visit_dtype<wide_floats>(working_dtype(call.in(0).dtype), [&]<class W>(W) { Pool<W, false>(call).run(context.parallel); });
 }
 
 [[maybe_unused]] static const bool is_registered =

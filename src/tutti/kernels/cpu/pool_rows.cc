@@ -39,9 +39,6 @@ template <class T>
 PoolRows<T> make_pool_rows() {
   return {pool_row<T, Larger>, pool_row<T, Sum>};
 }
-PoolRows<std::uint8_t> pool_rows_u8() { return make_pool_rows<std::uint8_t>(); }
-PoolRows<std::int8_t> pool_rows_i8() { return make_pool_rows<std::int8_t>(); }
-PoolRows<std::int16_t> pool_rows_i16() { return make_pool_rows<std::int16_t>(); }
 PoolRows<std::int32_t> pool_rows_i32() { return make_pool_rows<std::int32_t>(); }
 PoolRows<std::int64_t> pool_rows_i64() { return make_pool_rows<std::int64_t>(); }
 PoolRows<float> pool_rows_f32() { return make_pool_rows<float>(); }
@@ -59,9 +56,6 @@ namespace tutti::kernels {
     static const PoolRows<T> rows = HWY_DYNAMIC_DISPATCH(name)(); \
     return rows;                                                  \
   }
-TUTTI_POOL_ROWS(std::uint8_t, pool_rows_u8)
-TUTTI_POOL_ROWS(std::int8_t, pool_rows_i8)
-TUTTI_POOL_ROWS(std::int16_t, pool_rows_i16)
 TUTTI_POOL_ROWS(std::int32_t, pool_rows_i32)
 TUTTI_POOL_ROWS(std::int64_t, pool_rows_i64)
 TUTTI_POOL_ROWS(float, pool_rows_f32)

@@ -14,6 +14,6 @@ struct PoolRows {
   Row add;
 };
 template <class T>
-const PoolRows<T>& pool_rows();  // integers, float, double
+const PoolRows<T>& pool_rows();  // of the working dtypes
 
 }  // namespace tutti::kernels

@@ -53,40 +53,32 @@ void fill_integer(const UniformRange& draw, std::int64_t n, const std::uint32_t*
 }
 
 void fill_integers(const UniformRange& draw, DType dtype, std::int64_t n, const std::uint32_t* words, std::byte* to) {
-  switch (dtype) {
-    case DType::u8: return fill_integer(draw, n, words, reinterpret_cast<std::uint8_t*>(to));
-    case DType::i8: return fill_integer(draw, n, words, reinterpret_cast<std::int8_t*>(to));
-    case DType::i16: return fill_integer(draw, n, words, reinterpret_cast<std::int16_t*>(to));
-    case DType::i32: return fill_integer(draw, n, words, reinterpret_cast<std::int32_t*>(to));
-    default: return fill_integer(draw, n, words, reinterpret_cast<std::int64_t*>(to));
+  visit_dtype<integer_dtypes>(dtype, [&]<class T>(T) { fill_integer(draw, n, words, reinterpret_cast<T*>(to)); });
+}
+
+// From 0 to just below 1, in as many steps as the dtype has bits for.
+template <class T, class F>
+F unit(const std::uint32_t* words, std::int64_t i) {
+  if constexpr (std::is_same_v<T, double>) {
+    const std::uint64_t bits = static_cast<std::uint64_t>(words[2 * i + 1]) << 32U | words[2 * i];
+    return static_cast<double>(bits >> 11U) * 0x1p-53;
+  } else {
+    constexpr unsigned digits = std::is_same_v<T, float> ? 24 : std::is_same_v<T, f16> ? 11 : 8;
+    return static_cast<float>(words[i] >> (32 - digits)) * (1.0F / (1U << digits));
   }
 }
 
 void fill(const UniformAttributes& draw, DType dtype, std::int64_t n, const std::uint32_t* words, std::byte* to) {
-  switch (dtype) {
-    case DType::f32:
-      fill_floating<float, float>(draw, n, reinterpret_cast<float*>(to),
-                                  [words](std::int64_t i) { return static_cast<float>(words[i] >> 8U) * 0x1p-24F; });
-      break;
-    case DType::f16:
-      fill_floating<f16, float>(draw, n, reinterpret_cast<f16*>(to),
-                                [words](std::int64_t i) { return static_cast<float>(words[i] >> 21U) * 0x1p-11F; });
-      break;
-    case DType::bf16:
-      fill_floating<bf16, float>(draw, n, reinterpret_cast<bf16*>(to),
-                                 [words](std::int64_t i) { return static_cast<float>(words[i] >> 24U) * 0x1p-8F; });
-      break;
-    case DType::f64:
-      fill_floating<double, double>(draw, n, reinterpret_cast<double*>(to), [words](std::int64_t i) {
-        const std::uint64_t bits = static_cast<std::uint64_t>(words[2 * i + 1]) << 32U | words[2 * i];
-        return static_cast<double>(bits >> 11U) * 0x1p-53;
-      });
-      break;
-    case DType::boolean:
+  visit_dtype(dtype, [&]<class T>(T) {
+    if constexpr (std::is_same_v<T, bool>) {
       for (std::int64_t i = 0; i < n; ++i) to[i] = static_cast<std::byte>(words[i] >> 31U);
-      break;
-    default: fill_integers(range_of(draw), dtype, n, words, to);
-  }
+    } else if constexpr (std::is_integral_v<T>) {
+      fill_integer(range_of(draw), n, words, reinterpret_cast<T*>(to));
+    } else {
+      using F = std::conditional_t<std::is_same_v<T, double>, double, float>;
+      fill_floating<T, F>(draw, n, reinterpret_cast<T*>(to), [words](std::int64_t i) { return unit<T, F>(words, i); });
+    }
+  });
 }
 
 // Calls fill(words, n, room) for n elements at a time that take `per_block` elements of each of Philox's blocks.

@@ -4,8 +4,6 @@
 // into segments of a fixed size, each segment is reduced pairwise, and so are the segments' states.
 #pragma once
 
-#include <memory>
-
 #include "tutti/exec/reduction_attributes.h"
 #include "tutti/kernels/cpu/kernels.h"
 #include "tutti/kernels/cpu/outer_reduction.h"
@@ -50,31 +48,9 @@ void reduce(const Operand& in, std::uint32_t axes, const Operand& out, Parallel&
   });
 }
 
-// Results that are the same all along an axis are worked out once.
 template <class T>
 void reduce(const KernelCall& call, Parallel& parallel, const Reduction<T>& op) {
-  const std::uint32_t axes = call.attributes->as<ReductionAttributes>().axes;
-  Operand in = call.in(0);
-  Operand once = call.out();
-  Operand repeated = once;
-  const bool keeps_dims = once.rank == in.rank;
-  for (std::size_t i = 0, to = 0; i < in.rank; ++i) {
-    const bool is_reduced = (axes >> i & 1U) != 0;
-    if (!is_reduced && in.axes[i].stride == 0 && in.axes[i].size > 1) in.axes[i].size = once.axes[to].size = 1;
-    if (!is_reduced || keeps_dims) ++to;
-  }
-  const std::int64_t count = once.count();
-  if (count == call.out().count()) return reduce(in, axes, once, parallel, op);
-  const auto memory = std::make_unique_for_overwrite<std::byte[]>(static_cast<std::size_t>(count) * size_of(once.dtype));
-  once.data = repeated.data = memory.get();
-  std::int64_t stride = 1;
-  for (std::size_t i = once.rank; i-- > 0;) {
-    once.axes[i].stride = stride;
-    repeated.axes[i].stride = once.axes[i].size == repeated.axes[i].size ? stride : 0;
-    stride *= once.axes[i].size;
-  }
-  reduce(in, axes, once, parallel, op);
-  copy(repeated, call.out(), parallel);
+  reduce(call.in(0), call.attributes->as<ReductionAttributes>().axes, call.out(), parallel, op);
 }
 
 }  // namespace tutti::kernels

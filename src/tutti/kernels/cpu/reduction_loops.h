@@ -47,7 +47,7 @@ void fold_each(const T* all, std::size_t length, T parameter, States<T> states, 
   const auto* elements = reinterpret_cast<const L*>(all);
   auto* output = reinterpret_cast<L*>(states.first);
   if (length > 16) {
-    for (std::size_t i = 0; i < count; ++i) output[i] = fold_lanes<R>(elements + i * length, length, static_cast<L>(parameter));
+    for (std::size_t i = 0; i < count; ++i) fold<R, T>(all + i * length, length, parameter, states.first + i);
     return;
   }
   const hn::CappedTag<L, 1> one;
@@ -76,7 +76,7 @@ HWY_INLINE void fold_lanes_of_rows(const E* const* rows, std::size_t n, L parame
   std::size_t i = 0;
   if (n == 8) {
     for (; i + lanes <= count; i += lanes) {
-      if constexpr (HasBest<R, L> && std::is_same_v<L, E>) {
+      if constexpr (HasBest<R, L>) {
         BestSoFar<R, Tag<L>> a{R::identity(d), hn::Zero(d)};
         BestSoFar<R, Tag<L>> b = a;
         for (std::size_t r = 0; r < 8; r += 2) {
@@ -86,14 +86,16 @@ HWY_INLINE void fold_lanes_of_rows(const E* const* rows, std::size_t n, L parame
         a.add(d, b);
         if (hn::AllTrue(d, hn::Eq(a.sum, a.sum))) {
           hn::StoreU(a.state, d, output + i);
-          continue;
+        } else {
+          fold_rows_at<R>(d, WholeVector<Tag<L>>{}, rows, n, i, p, output);
         }
+      } else {
+        const auto a = with_vector<R>(d, mapped<R>(d, rows[0] + i, p), rows[1] + i, p);
+        const auto b = with_vector<R>(d, mapped<R>(d, rows[2] + i, p), rows[3] + i, p);
+        const auto c = with_vector<R>(d, mapped<R>(d, rows[4] + i, p), rows[5] + i, p);
+        const auto e = with_vector<R>(d, mapped<R>(d, rows[6] + i, p), rows[7] + i, p);
+        hn::StoreU(R::combine(d, R::combine(d, a, b), R::combine(d, c, e)), d, output + i);
       }
-      const auto a = with_vector<R>(d, mapped<R>(d, rows[0] + i, p), rows[1] + i, p);
-      const auto b = with_vector<R>(d, mapped<R>(d, rows[2] + i, p), rows[3] + i, p);
-      const auto c = with_vector<R>(d, mapped<R>(d, rows[4] + i, p), rows[5] + i, p);
-      const auto e = with_vector<R>(d, mapped<R>(d, rows[6] + i, p), rows[7] + i, p);
-      hn::StoreU(R::combine(d, R::combine(d, a, b), R::combine(d, c, e)), d, output + i);
     }
   } else {
     for (; i + lanes <= count; i += lanes) fold_rows_at<R>(d, WholeVector<Tag<L>>{}, rows, n, i, p, output);

@@ -38,38 +38,23 @@ struct ReductionRows {
 
 template <class T>
 struct SumRows {
-  ReductionRows<T> sum;
+  ReductionRows<T> sum;  // of floats that of the magnitudes where the parameter is -0
   ReductionRows<T> product;
   // Of floats only.
-  ReductionRows<T> magnitudes;
   ReductionRows<T> squares;
   ReductionRows<T> powers;  // of the magnitudes, to the parameter
 };
 template <class T>
 const SumRows<T>& sum_rows();  // float, double, std::int64_t
 
-// A NaN is larger and smaller than anything.
+// A NaN is larger and smaller than anything. Of floats, those of the magnitudes where the parameter is -0.
 template <class T>
 struct ExtremumRows {
   ReductionRows<T> largest;
   ReductionRows<T> smallest;
-  // Of floats only.
-  ReductionRows<T> largest_magnitude;
-  ReductionRows<T> smallest_magnitude;
 };
 template <class T>
-const ExtremumRows<T>& extremum_rows();  // float, double and all integers that are dtypes
-
-// Over the bits of an element. The state is 0 for false, anything else for true.
-template <class U>
-struct TruthRows {
-  ReductionRows<U> all;
-  ReductionRows<U> any;
-};
-template <class U>
-const TruthRows<U>& truth_rows(bool of_floats);  // unsigned integers; of_floats: the upmost bit is a sign and no value
-// From any dtype to std::int64_t: 1 where the element is not zero, else 0.
-Row count_row(DType from);
+const ExtremumRows<T>& extremum_rows();  // of the working dtypes and std::uint8_t
 
 template <class T>
 struct MomentRows {
@@ -79,14 +64,11 @@ struct MomentRows {
 template <class T>
 const MomentRows<T>& moment_rows();  // float, double
 
-// Where the largest or smallest element is, the first of several, the first NaN before any. T as for ExtremumRows.
+// Where the largest or smallest element is, the first of several, the first NaN before any. Of the working dtypes.
 template <class T>
 struct ArgumentRows {
   // As wide as an element, so that a vector of elements has one vector of these.
-  using Number = std::conditional_t<
-      sizeof(T) == 1, std::int8_t,
-      std::conditional_t<sizeof(T) == 2, std::int16_t, std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>>>;
-  static constexpr std::int64_t most_numbers = 128;
+  using Number = std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>;
   // The index of the first element that is `value`, or a NaN if that is one.
   std::size_t (*find)(const T* elements, std::size_t count, T value);
   // best[i] = rows[r][i] and number[i] = first + r where that beats it, for one to eight rows in turn.

@@ -2,25 +2,20 @@
 
 #include "tutti/kernels/cpu/reduction.h"
 #include "tutti/kernels/cpu/registration.h"
+#include "tutti/tensor/dtype_visit.h"
 
 namespace tutti::kernels {
 
 namespace {
 
-// Half precision is worked on in f32, other floats and int64 as they are.
-template <class Visit>
-void visit_working(DType dtype, Visit&& visit) {
-  switch (dtype) {
-    case DType::f16:
-    case DType::bf16:
-    case DType::f32: return visit(float{});
-    case DType::f64: return visit(double{});
-    default: return visit(std::int64_t{});
-  }
-}
 template <class Visit>
 void visit_floats(DType dtype, Visit&& visit) {
-  return dtype == DType::f64 ? visit(double{}) : visit(float{});
+  visit_dtype<wide_floats>(working_dtype(dtype), visit);
+}
+// Sums and products of integers are int64.
+template <class Visit>
+void visit_sums(DType dtype, Visit&& visit) {
+  visit_dtype<wide_floats | DTypes{DType::i64}>(working_dtype(dtype), visit);
 }
 
 template <class T>
@@ -66,31 +61,28 @@ template <class T>
 Reduction<T> norm_of_order(double order, const KernelCall& call) {
   const SumRows<T>& sums = sum_rows<T>();
   const ExtremumRows<T>& extrema = extremum_rows<T>();
-  if (std::isinf(order)) return with_conversions(order > 0 ? extrema.largest_magnitude : extrema.smallest_magnitude, call);
-  Reduction<T> op = with_conversions(order == 1 ? sums.magnitudes : order == 2 ? sums.squares : sums.powers, call);
+  const auto of_magnitudes = [&](const ReductionRows<T>& rows) {
+    Reduction<T> op = with_conversions(rows, call);
+    op.takes_bf16 = false;
+    op.parameter = -0.0;
+    return op;
+  };
+  if (std::isinf(order)) return of_magnitudes(order > 0 ? extrema.largest : extrema.smallest);
+  if (order == 1) return of_magnitudes(sums.sum);
+  Reduction<T> op = with_conversions(order == 2 ? sums.squares : sums.powers, call);
   op.parameter = order;
   if (order == 2) op.finish = finish_euclidean<T>;
-  if (order != 1 && order != 2) op.finish = finish_norm<T>;
+  if (order != 2) op.finish = finish_norm<T>;
   return op;
 }
 
-template <class Visit>
-void visit_bits(DType dtype, Visit&& visit) {
-  switch (size_of(dtype)) {
-    case 1: return visit(std::uint8_t{}, DType::u8);
-    case 2: return visit(std::uint16_t{}, DType::i16);
-    case 4: return visit(std::uint32_t{}, DType::i32);
-    default: return visit(std::uint64_t{}, DType::i64);
-  }
-}
-
 void sum(const KernelCall& call, KernelContext& context) {
-  visit_working(call.out().dtype, [&]<class T>(T) { reduce(call, context.parallel, with_conversions(sum_rows<T>().sum, call)); });
+  visit_sums(call.out().dtype, [&]<class T>(T) { reduce(call, context.parallel, with_conversions(sum_rows<T>().sum, call)); });
 }
 
 void product(const KernelCall& call, KernelContext& context) {
-  visit_working(call.out().dtype,
-                [&]<class T>(T) { reduce(call, context.parallel, with_conversions(sum_rows<T>().product, call)); });
+  visit_sums(call.out().dtype,
+             [&]<class T>(T) { reduce(call, context.parallel, with_conversions(sum_rows<T>().product, call)); });
 }
 
 void mean(const KernelCall& call, KernelContext& context) {
@@ -101,33 +93,24 @@ void mean(const KernelCall& call, KernelContext& context) {
   });
 }
 
-// Largest or smallest. Bools are bytes.
+// Largest or smallest. Bytes as they are, bools too; else as the working dtype.
 template <bool of_largest>
 void extremum(const KernelCall& call, KernelContext& context) {
+  const DType dtype = call.in(0).dtype;
   const auto run = [&]<class T>(T) {
-    const ExtremumRows<T>& rows = extremum_rows<T>();
-    const ReductionRows<T>& chosen = of_largest ? rows.largest : rows.smallest;
-    if (call.in(0).dtype == DType::boolean) return reduce(call, context.parallel, Reduction<T>{chosen});
-    reduce(call, context.parallel, with_conversions(chosen, call));
+    const ReductionRows<T>& rows = of_largest ? extremum_rows<T>().largest : extremum_rows<T>().smallest;
+    reduce(call, context.parallel, sizeof(T) == 1 ? Reduction<T>{rows} : with_conversions(rows, call));
   };
-  switch (call.in(0).dtype) {
-    case DType::boolean:
-    case DType::u8: return run(std::uint8_t{});
-    case DType::i8: return run(std::int8_t{});
-    case DType::i16: return run(std::int16_t{});
-    case DType::i32: return run(std::int32_t{});
-    case DType::i64: return run(std::int64_t{});
-    case DType::f64: return run(double{});
-    default: return run(float{});
-  }
+  if (dtype == DType::boolean || dtype == DType::u8) return run(std::uint8_t{});
+  visit_dtype<working_dtypes>(working_dtype(dtype), run);
 }
 
+// The least of all bools, or the largest.
 template <bool of_all>
 void truth(const KernelCall& call, KernelContext& context) {
-  visit_bits(call.in(0).dtype, [&]<class U>(U, DType as) {
-    const TruthRows<U>& rows = truth_rows<U>(is_floating(call.in(0).dtype));
-    reduce(call, context.parallel, Reduction<U>{of_all ? rows.all : rows.any, nullptr, conversion(as, DType::boolean)});
-  });
+  const auto& rows = extremum_rows<std::uint8_t>();
+  reduce(call, context.parallel,
+         Reduction<std::uint8_t>{of_all ? rows.smallest : rows.largest, conversion(call.in(0).dtype, DType::boolean)});
 }
 
 void count_nonzero(const KernelCall& call, KernelContext& context) {

@@ -9,6 +9,7 @@
 
 #include <array>
 #include <cstddef>
+#include <tuple>
 #include <utility>
 
 #include "tutti/kernels/cpu/row_operands.h"
@@ -33,16 +34,6 @@ HWY_INLINE void apply_row(const void* const* inputs, unsigned singles, void* out
   Repeated<typename Input::Stored> repeated[sizeof...(k)];
   Input in[]{Input(inputs[k], (singles >> k & 1U) != 0, repeated[k])...};
   std::size_t i = 0;
-  if constexpr (!IsHeavy<Function>) {  // two at a time: of so short a loop, counting would be half
-    for (; i + 2 * lanes <= count; i += 2 * lanes) {
-      const auto first = Function::apply(m, in[k].load()...);
-      const auto second = Function::apply(m, in[k].load_next()...);
-      output.put(first, i);
-      output.put(second, i + lanes);
-      (in[k].advance(), ...);
-      (in[k].advance(), ...);
-    }
-  }
   for (; i + lanes <= count; i += lanes) {
     output.put(Function::apply(m, in[k].load()...), i);
     (in[k].advance(), ...);
@@ -78,11 +69,12 @@ concept HasFormOfHalfBits = requires { typename Function::OfHalfBits; };
 template <class Function>
 concept HasIntegerForm = requires { Function::fault; };
 
-// The row of an op for elements of type T; null where it does not take them. Half precision is worked on as f32; where the op
-// computes a lot, as blocks of f32, by the row of f32: a row of its own would gain nothing.
+// The row of an op for elements of type T; null where it does not take them, and where they are worked on as blocks of another
+// dtype by its row: integers of one or two bytes, which are rare, and half precision where the op computes a lot.
 template <int inputs_each, class Function, class T>
 Row row_for() {
-  if constexpr (!Function::op.takes.contains(dtype_of<T>) || (std::is_integral_v<T> && HasIntegerForm<Function>) ||
+  constexpr bool is_small = std::is_integral_v<T> && !std::is_same_v<T, bool> && sizeof(T) < 4;
+  if constexpr (!Function::op.takes.contains(dtype_of<T>) || is_small || (std::is_integral_v<T> && HasIntegerForm<Function>) ||
                 (is_half<T> && (IsHeavy<Function> || HasIntegerForm<Function>))) {
     return nullptr;
   } else if constexpr (is_half<T> && HasFormOfHalfBits<Function>) {
@@ -115,6 +107,11 @@ std::array<std::array<Row, dtype_count>, sizeof...(F)> rows_of(ScalarOps<inputs_
                                        row_for<inputs_each, F, std::int32_t>(), row_for<inputs_each, F, std::int64_t>(),
                                        row_for<inputs_each, F, f16>(), row_for<inputs_each, F, bf16>(),
                                        row_for<inputs_each, F, float>(), row_for<inputs_each, F, double>()}...};
+}
+// Of several families.
+template <class... Families>
+auto rows_of(std::tuple<Families...>) {
+  return std::tuple{rows_of(Families{})...};
 }
 
 }  // namespace tutti::kernels::HWY_NAMESPACE

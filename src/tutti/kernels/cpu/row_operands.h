@@ -44,7 +44,6 @@ struct Source {
     step = 0;
   }
   HWY_INLINE hn::Vec<D> load() const { return worked_on(hn::LoadU(Stored(), position)); }
-  HWY_INLINE hn::Vec<D> load_next() const { return worked_on(hn::LoadU(Stored(), position + step)); }
   HWY_INLINE void advance() { position += step; }
   // Fewer than a vector's elements.
   HWY_INLINE hn::Vec<D> load(std::size_t count) const {

@@ -23,19 +23,11 @@ class RowOrder {
   RowOrder(const Operand& operand, Parallel& parallel, std::int64_t least = worth_a_copy) : operand_(operand) {
     const Layout layout(operand);
     if (layout.count() < least || is_close(layout)) return;
-    // What is there several times is copied once.
-    Operand once = operand;
-    std::int64_t stride = 1;
-    for (std::size_t i = once.rank; i-- > 0;) {
-      if (once.axes[i].stride == 0) once.axes[i].size = 1;
-      operand_.axes[i].stride = once.axes[i].stride == 0 ? 0 : stride;
-      stride *= once.axes[i].size;
-    }
-    memory_ = std::make_unique_for_overwrite<std::byte[]>(static_cast<std::size_t>(stride) * layout.element_size());
+    memory_ = std::make_unique_for_overwrite<std::byte[]>(static_cast<std::size_t>(layout.count()) * layout.element_size());
     operand_.data = memory_.get();
-    Operand dense = operand_;
-    for (std::size_t i = 0; i < once.rank; ++i) dense.axes[i].size = once.axes[i].size;
-    copy(once, dense, parallel);
+    std::int64_t stride = 1;
+    for (std::size_t i = operand.rank; i-- > 0; stride *= operand.axes[i].size) operand_.axes[i].stride = stride;
+    copy(operand, operand_, parallel);
   }
 
   [[nodiscard]] const Operand& operand() const { return operand_; }

@@ -4,8 +4,9 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <tuple>
 
-#include "tutti/tensor/dtype.h"
+#include "tutti/tensor/dtype_set.h"
 
 namespace tutti::kernels {
 
@@ -28,12 +29,32 @@ const std::array<CopyRows, 4>& copy_rows();
 // The row that takes elements `step` apart; null where there is none.
 Row copy_row(std::size_t element_size, std::int64_t step);
 
-// [from][to]. Half precision only to and from f32. Float to integer truncates; what does not fit becomes the nearest
+// What elements are worked on as by loops that are compiled for four dtypes only.
+constexpr DType working_dtype(DType dtype) noexcept {
+  switch (dtype) {
+    case DType::boolean:
+    case DType::u8:
+    case DType::i8:
+    case DType::i16:
+    case DType::i32: return DType::i32;
+    case DType::i64: return DType::i64;
+    case DType::f16:
+    case DType::bf16:
+    case DType::f32: return DType::f32;
+    case DType::f64: return DType::f64;
+  }
+  return dtype;
+}
+inline constexpr DTypes working_dtypes{DType::i32, DType::i64, DType::f32, DType::f64};
+
+// [from][to]. Half precision only to and from f32, and to bool. Float to integer truncates; what does not fit becomes the nearest
 // integer that does, NaN becomes 0. Integer to a smaller integer wraps. Anything but 0 is true.
 using ConversionRows = std::array<std::array<Row, dtype_count>, dtype_count>;
 const ConversionRows& conversion_rows();
 // To f32 with an inexact result made odd, so that rounding it again to half precision rounds as if once. From i32, i64, f64.
 Row sticky_row(DType from);
+// To i64: 1 where the element is not zero, else 0.
+Row count_row(DType from);
 
 struct ProductRows {
   // c (m x n, row stride ldc) += a (m x k) times b (k x n, row stride ldb), modulo 2^32 and 2^64. Row order.
@@ -47,13 +68,8 @@ const ProductRows& product_rows();
 // The sum of a[i] * b[i]; integers modulo 2^32 and 2^64.
 template <class T, class W>
 using DotRow = W (*)(const T* a, const T* b, std::size_t count);
-struct DotRows {
-  DotRow<float, float> of_f32;
-  DotRow<double, double> of_f64;
-  DotRow<bf16, float> of_bf16;
-  DotRow<std::int32_t, std::int32_t> of_i32;
-  DotRow<std::int64_t, std::int64_t> of_i64;
-};
+using DotRows = std::tuple<DotRow<float, float>, DotRow<double, double>, DotRow<bf16, float>, DotRow<std::int32_t, std::int32_t>,
+                           DotRow<std::int64_t, std::int64_t>>;
 const DotRows& dot_rows();
 
 // Philox4x32-10: `words` receives the four words of block first, then those of block first + 1, and so on.

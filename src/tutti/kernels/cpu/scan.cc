@@ -6,6 +6,7 @@
 #include "tutti/kernels/cpu/lines.h"
 #include "tutti/kernels/cpu/registration.h"
 #include "tutti/kernels/cpu/scan_rows.h"
+#include "tutti/tensor/dtype_visit.h"
 
 namespace tutti::kernels {
 
@@ -108,37 +109,54 @@ struct FloatProduct : FloatSum<W> {
   }
 };
 
-// T as it is stored, a bool as its byte. Wraps.
-template <class T, bool multiplies>
+// All as int64. Wraps.
+template <bool multiplies>
 struct Integers {
   using Carry = std::uint64_t;
   static constexpr bool can_be_cut = true;
-  const T* x;
+  static constexpr Carry nothing = multiplies ? 1 : 0;
+  LineSource<std::int64_t> x;
   std::int64_t* out;
 
-  explicit Integers(const KernelCall& call) : x(call.in(0).as<T>()), out(call.out().as<std::int64_t>()) {}
-  static Carry next(Carry carry, T element) {
-    const auto value = static_cast<Carry>(static_cast<std::int64_t>(element));
+  explicit Integers(const KernelCall& call) : x(call.in(0)), out(call.out().as<std::int64_t>()) {}
+  static Carry next(Carry carry, std::int64_t element) {
+    const auto value = static_cast<Carry>(element);
     return multiplies ? carry * value : carry + value;
   }
   [[nodiscard]] Carry total(std::int64_t from, std::int64_t n) const {
-    Carry carry = multiplies ? 1 : 0;
-    for (std::int64_t i = 0; i < n; ++i) carry = next(carry, x[from + i]);
+    Carry carry = nothing;
+    each_element(from, n, [&](std::int64_t, std::int64_t element) { carry = next(carry, element); });
     return carry;
   }
   Carry scan(std::int64_t from, std::int64_t to, std::int64_t n, Carry carry) const {
-    for (std::int64_t i = 0; i < n; ++i) out[to + i] = static_cast<std::int64_t>(carry = next(carry, x[from + i]));
+    each_element(from, n, [&, into = out + to](std::int64_t i, std::int64_t element) {
+      into[i] = static_cast<std::int64_t>(carry = next(carry, element));
+    });
     return carry;
   }
   Carry scan_repeated(std::int64_t from, std::int64_t to, std::int64_t n) const {
-    Carry carry = multiplies ? 1 : 0;
-    for (std::int64_t i = 0; i < n; ++i) out[to + i] = static_cast<std::int64_t>(carry = next(carry, x[from]));
+    LineRoom<std::int64_t> room;
+    const std::int64_t element = *x.read(from, 1, room);
+    Carry carry = nothing;
+    for (std::int64_t i = 0; i < n; ++i) out[to + i] = static_cast<std::int64_t>(carry = next(carry, element));
     return carry;
   }
   void step(std::int64_t from, std::int64_t to, std::int64_t n, Carry* carries) const {
-    for (std::int64_t i = 0; i < n; ++i) out[to + i] = static_cast<std::int64_t>(carries[i] = next(carries[i], x[from + i]));
+    each_element(from, n, [carries, into = out + to](std::int64_t i, std::int64_t element) {
+      into[i] = static_cast<std::int64_t>(carries[i] = next(carries[i], element));
+    });
   }
-  void put_first(std::int64_t at) const { out[at] = multiplies ? 1 : 0; }
+  void put_first(std::int64_t at) const { out[at] = static_cast<std::int64_t>(nothing); }
+
+ private:
+  // Calls body(i, element) for n elements.
+  template <class Body>
+  void each_element(std::int64_t from, std::int64_t n, const Body& body) const {
+    LineRoom<std::int64_t> room;
+    x.for_each_piece(from, n, room, [&](std::int64_t at, const std::int64_t* piece, std::size_t some) {
+      for (std::size_t i = 0; i < some; ++i) body(at - from + static_cast<std::int64_t>(i), piece[i]);
+    });
+  }
 };
 
 // A strip of columns at a time goes down the rows of its matrix.
@@ -217,23 +235,16 @@ void scan_lines(const KernelCall& call, Parallel& parallel, const Scan& scan) {
 }
 
 template <bool multiplies, class W>
-using Floats = std::conditional_t<multiplies, FloatProduct<W>, FloatSum<W>>;
+using ScanOf =
+    std::conditional_t<std::is_integral_v<W>, Integers<multiplies>, std::conditional_t<multiplies, FloatProduct<W>, FloatSum<W>>>;
 
 }  // namespace
 
 template <bool multiplies>
 static void scan(const KernelCall& call, KernelContext& context) {
-  const auto run = [&]<class Scan>(const Scan& scan) { scan_lines<multiplies>(call, context.parallel, scan); };
-  switch (call.in(0).dtype) {
-    case DType::boolean:
-    case DType::u8: return run(Integers<std::uint8_t, multiplies>(call));
-    case DType::i8: return run(Integers<std::int8_t, multiplies>(call));
-    case DType::i16: return run(Integers<std::int16_t, multiplies>(call));
-    case DType::i32: return run(Integers<std::int32_t, multiplies>(call));
-    case DType::i64: return run(Integers<std::int64_t, multiplies>(call));
-    case DType::f64: return run(Floats<multiplies, double>(call));
-    default: return run(Floats<multiplies, float>(call));
-  }
+  visit_dtype<wide_floats | DTypes{DType::i64}>(working_dtype(call.out().dtype), [&]<class W>(W) {
+    scan_lines<multiplies>(call, context.parallel, ScanOf<multiplies, W>(call));
+  });
 }
 
 [[maybe_unused]] static const bool is_registered =

@@ -64,50 +64,67 @@ W combined(W a, W b) {
   }
 }
 
-// T: what the region holds; V: what the values are stored as. They differ where half precision is worked on as f32.
-template <ScatterMode mode, class T, class V>
-void update_line(T* to, std::int64_t to_step, const V* from, std::int64_t from_step, std::int64_t n) {
-  if constexpr (mode == ScatterMode::set) {
-    if (to_step == 1 && from_step == 1) {
-      std::memcpy(to, from, static_cast<std::size_t>(n) * sizeof(T));
-    } else {
-      for (std::int64_t i = 0; i < n; ++i) to[i * to_step] = from[i * from_step];
-    }
-  } else if (to_step == 1 && from_step == 1) {
-    for (std::int64_t i = 0; i < n; ++i) to[i] = static_cast<T>(combined<mode>(widened(to[i]), widened(from[i])));
-  } else {
-    for (std::int64_t i = 0; i < n; ++i) {
-      T& element = to[i * to_step];
-      element = static_cast<T>(combined<mode>(widened(element), widened(from[i * from_step])));
-    }
-  }
-}
-
 // Places from `low` to before `high`, in elements of the region, are this thread's.
 struct Share {
   std::int64_t low;
   std::int64_t high;
 };
 
-// What one thread does of it, of any mode and types. `share`: none where all places are its own.
-using ScatterPart = void (*)(const IndexSpace& space, const KernelCall& call, void* region, const Share* share);
+// The loops over elements of one mode and dtype; the walk over indices is compiled once and knows only their sizes.
+struct Update {
+  std::int64_t to_size;
+  std::int64_t from_size;
+  // to[places[i]] with from[values[i]]
+  void (*elements)(void* to, const void* from, const std::int64_t* places, const std::int64_t* values, std::int64_t n);
+  // to[i * to_step] with from[i * from_step]
+  void (*line)(void* to, std::int64_t to_step, const void* from, std::int64_t from_step, std::int64_t n);
+};
 
+// T: what the region holds; V: what the values are stored as. They differ where half precision is worked on as f32.
 template <ScatterMode mode, class T, class V>
-void scatter_one_by_one(const IndexSpace& space, const KernelCall& call, T* region) {
-  const V* values = call.in(1).as<V>();
-  for_each_run(space, call.operands[2], call.site, [region, values](const auto& run) {
-    run.for_each([region, values](std::int64_t place, std::int64_t value) {
-      region[place] = static_cast<T>(combined<mode>(widened(region[place]), widened(values[value])));
-    });
-  });
+T updated(T to, V from) {
+  return static_cast<T>(combined<mode>(widened(to), widened(from)));
 }
 
-// Positions in row order: the last of several values for one place wins, and sums are added up in the order of their values.
 template <ScatterMode mode, class T, class V>
-void scatter_part(const IndexSpace& space, const KernelCall& call, void* start, const Share* share) {
-  T* const region = static_cast<T*>(start);
-  if (is_by_element(space) && share == nullptr) return scatter_one_by_one<mode, T, V>(space, call, region);
-  const V* values = call.in(1).as<V>();
+void update_elements(void* region, const void* all, const std::int64_t* places, const std::int64_t* values, std::int64_t n) {
+  T* const to = static_cast<T*>(region);
+  const V* const from = static_cast<const V*>(all);
+  for (std::int64_t i = 0; i < n; ++i) to[places[i]] = updated<mode, T, V>(to[places[i]], from[values[i]]);
+}
+
+template <ScatterMode mode, class T, class V>
+void update_line(void* region, std::int64_t to_step, const void* all, std::int64_t from_step, std::int64_t n) {
+  T* const to = static_cast<T*>(region);
+  const V* const from = static_cast<const V*>(all);
+  if (to_step == 1 && from_step == 1) {
+    for (std::int64_t i = 0; i < n; ++i) to[i] = updated<mode, T, V>(to[i], from[i]);
+  } else {
+    for (std::int64_t i = 0; i < n; ++i) to[i * to_step] = updated<mode, T, V>(to[i * to_step], from[i * from_step]);
+  }
+}
+
+template <ScatterMode mode, class T, class V = T>
+constexpr Update update_by() {
+  return {sizeof(T), sizeof(V), update_elements<mode, T, V>, update_line<mode, T, V>};
+}
+
+template <class T, class V = T>
+Update update_of(ScatterMode mode) {
+  switch (mode) {
+    case ScatterMode::add: return update_by<ScatterMode::add, T, V>();
+    case ScatterMode::multiply: return update_by<ScatterMode::multiply, T, V>();
+    case ScatterMode::minimum: return update_by<ScatterMode::minimum, T, V>();
+    case ScatterMode::maximum: return update_by<ScatterMode::maximum, T, V>();
+    case ScatterMode::set: return visit_size(sizeof(T), []<class U>(U) { return update_by<ScatterMode::set, U>(); });
+  }
+  return {};
+}
+
+// What one thread does of it. Positions in row order: the last of several values for one place wins, and sums are added up in the
+// order of their values. `share`: none where all places are its own; of slices only.
+void scatter_part(const Update& update, const IndexSpace& space, const KernelCall& call, std::byte* region, const Share* share) {
+  const std::byte* const values = call.in(1).data;
   const std::int64_t positions = space.position_count();
   const bool is_element = space.slice_count() == 1;
   const Line line = line_of(space);
@@ -116,17 +133,15 @@ void scatter_part(const IndexSpace& space, const KernelCall& call, void* start, 
     const std::int64_t n = std::min(most_places, positions - begin);
     locate(space, &call.in(1) + 1, begin, n, block, call.site);
     for_each_step(space, 0, space.outer, [&](std::int64_t place, std::int64_t value) {
+      std::byte* const to = region + place * update.to_size;
+      const std::byte* const from = values + value * update.from_size;
+      if (is_element) return update.elements(to, from, block.place.data(), block.value.data(), n);
       for (std::size_t i = 0; i < static_cast<std::size_t>(n); ++i) {
         const std::int64_t at = place + block.place[i];
         if (share != nullptr && (at < share->low || at >= share->high)) continue;
-        T* to = region + at;
-        const V* from = values + value + block.value[i];
-        if (is_element) {
-          *to = static_cast<T>(combined<mode>(widened(*to), widened(*from)));
-          continue;
-        }
         for_each_line(space, [&](std::int64_t p, std::int64_t v) {
-          update_line<mode>(to + p, line.place, from + v, line.value, line.size);
+          update.line(to + (block.place[i] + p) * update.to_size, line.place, from + (block.value[i] + v) * update.from_size,
+                      line.value, line.size);
         });
       }
     });
@@ -135,13 +150,13 @@ void scatter_part(const IndexSpace& space, const KernelCall& call, void* start, 
 
 // Half precision is added up, or multiplied, in f32 and rounded once: positions are sorted by their place, and what meets there
 // is taken together.
-template <ScatterMode mode, class T>
-void scatter_halves(const IndexSpace& space, const KernelCall& call, T* region, Parallel& parallel) {
+template <class T>
+void scatter_halves(ScatterMode mode, const IndexSpace& space, const KernelCall& call, std::byte* region, Parallel& parallel) {
   struct Position {
     std::int64_t place;
     std::int64_t value;
   };
-  const T* values = call.in(1).as<T>();
+  const T* const values = call.in(1).as<T>();
   const std::int64_t positions = space.position_count();
   std::vector<Position> sorted(static_cast<std::size_t>(positions));
   PlaceBlock block;
@@ -158,23 +173,20 @@ void scatter_halves(const IndexSpace& space, const KernelCall& call, T* region, 
   }
   starts.push_back(sorted.size());
   const Line line = line_of(space);
+  const auto update = update_of<float, T>(mode).line;
   const auto work = [&](std::size_t begin, std::size_t end) {
-    std::array<float, 256> sums;
+    constexpr std::int64_t at_once = 256;
+    std::array<float, at_once> sums;
     for (std::size_t run = begin; run < end; ++run) {
       for_each_step(space, 0, space.outer, [&](std::int64_t place, std::int64_t value) {
         for_each_line(space, [&](std::int64_t p, std::int64_t v) {
-          for (std::int64_t first = 0; first < line.size; first += 256) {
-            const std::int64_t n = std::min<std::int64_t>(256, line.size - first);
-            T* to = region + place + sorted[starts[run]].place + p + first * line.place;
-            for (std::int64_t i = 0; i < n; ++i) sums[static_cast<std::size_t>(i)] = static_cast<float>(to[i * line.place]);
-            for (std::size_t at = starts[run]; at < starts[run + 1]; ++at) {
-              const T* from = values + value + sorted[at].value + v + first * line.value;
-              for (std::int64_t i = 0; i < n; ++i) {
-                float& sum = sums[static_cast<std::size_t>(i)];
-                sum = combined<mode>(sum, static_cast<float>(from[i * line.value]));
-              }
-            }
-            for (std::int64_t i = 0; i < n; ++i) to[i * line.place] = T(sums[static_cast<std::size_t>(i)]);
+          for (std::int64_t first = 0; first < line.size; first += at_once) {
+            const std::int64_t n = std::min(at_once, line.size - first);
+            T* const to = reinterpret_cast<T*>(region) + place + sorted[starts[run]].place + p + first * line.place;
+            update_line<ScatterMode::set, float, T>(sums.data(), 1, to, line.place, n);
+            for (std::size_t at = starts[run]; at < starts[run + 1]; ++at)
+              update(sums.data(), 1, values + value + sorted[at].value + v + first * line.value, line.value, n);
+            update_line<ScatterMode::set, T, float>(to, line.place, sums.data(), 1, n);
           }
         });
       });
@@ -186,11 +198,12 @@ void scatter_halves(const IndexSpace& space, const KernelCall& call, T* region, 
   parallel.for_each_chunk(chunks, [&](std::size_t chunk) { work(runs * chunk / chunks, runs * (chunk + 1) / chunks); });
 }
 
-void scatter_shared(ScatterPart part, const IndexSpace& space, const KernelCall& call, void* region, Parallel& parallel) {
+void scatter_shared(const Update& update, const IndexSpace& space, const KernelCall& call, std::byte* region,
+                    Parallel& parallel) {
   const auto attributes = call.attributes->as<ScatterAttributes>();
   const auto width = static_cast<std::int64_t>(parallel.width());
   const std::int64_t moved = space.outer_count() * space.position_count() * space.slice_count();
-  if (moved < serial_elements || width == 1) return part(space, call, region, nullptr);
+  if (moved < serial_elements || width == 1) return scatter_part(update, space, call, region, nullptr);
   // Along an axis that keeps places apart, if there is a long one: every thread then has places of its own.
   std::size_t cut = space.rank;
   for (std::size_t i = 0; i < space.rank && cut == space.rank; ++i) {
@@ -200,14 +213,14 @@ void scatter_shared(ScatterPart part, const IndexSpace& space, const KernelCall&
     const std::int64_t size = space.size[cut];
     parallel.for_each_chunk(static_cast<std::size_t>(8 * width), [&](std::size_t chunk) {
       const auto i = static_cast<std::int64_t>(chunk);
-      part(space.part(cut, size * i / (8 * width), size * (i + 1) / (8 * width)), call, region, nullptr);
+      scatter_part(update, space.part(cut, size * i / (8 * width), size * (i + 1) / (8 * width)), call, region, nullptr);
     });
     return;
   }
   // Otherwise every thread looks at all positions and takes those whose places are its own; for single elements that costs more
   // than it saves.
   constexpr std::int64_t least_slice = 8;
-  if (space.slice_count() < least_slice) return part(space, call, region, nullptr);
+  if (space.slice_count() < least_slice) return scatter_part(update, space, call, region, nullptr);
   std::int64_t reach = 1;
   std::int64_t lowest = 0;  // steps back give places before the region's first element
   for (std::size_t i = 0; i < static_cast<std::size_t>(attributes.rank); ++i) {
@@ -218,13 +231,13 @@ void scatter_shared(ScatterPart part, const IndexSpace& space, const KernelCall&
   parallel.for_each_chunk(static_cast<std::size_t>(width), [&](std::size_t chunk) {
     const auto i = static_cast<std::int64_t>(chunk);
     const Share share{lowest + reach * i / width, lowest + reach * (i + 1) / width};
-    part(space, call, region, &share);
+    scatter_part(update, space, call, region, &share);
   });
 }
 
 // The whole output as f32, changed, and rounded once: for changes that are many, next to its size.
-template <ScatterMode mode, class T>
-void scatter_widened(const IndexSpace& space, const KernelCall& call, Parallel& parallel) {
+template <class T>
+void scatter_widened(const ScatterAttributes& attributes, const IndexSpace& space, const KernelCall& call, Parallel& parallel) {
   const Operand& out = call.out();
   const std::int64_t count = out.count();
   const auto sums = std::make_unique_for_overwrite<float[]>(static_cast<std::size_t>(count));
@@ -232,41 +245,13 @@ void scatter_widened(const IndexSpace& space, const KernelCall& call, Parallel& 
   for_each_range(parallel, count, [&](std::int64_t begin, std::int64_t end) {
     reader.read_into(begin, end - begin, reinterpret_cast<std::byte*>(sums.get() + begin));
   });
-  float* const region = sums.get() + call.attributes->as<ScatterAttributes>().offset;
-  scatter_shared(scatter_part<mode, float, T>, space, call, region, parallel);
+  auto* const region = reinterpret_cast<std::byte*>(sums.get() + attributes.offset);
+  scatter_shared(update_of<float, T>(attributes.mode), space, call, region, parallel);
   const Row narrow = conversion(DType::f32, out.dtype);
   for_each_range(parallel, count, [&](std::int64_t begin, std::int64_t end) {
     const void* from = sums.get() + begin;
     narrow(&from, 0, out.as<T>() + begin, static_cast<std::size_t>(end - begin));
   });
-}
-
-template <ScatterMode mode, class T>
-void scatter_elements(const IndexSpace& space, const KernelCall& call, T* region, Parallel& parallel) {
-  if constexpr (is_half<T> && (mode == ScatterMode::add || mode == ScatterMode::multiply)) {
-    const std::int64_t moved = space.outer_count() * space.position_count() * space.slice_count();
-    if (call.out().is_dense() && call.out().count() / 8 <= moved) return scatter_widened<mode, T>(space, call, parallel);
-    return scatter_halves<mode>(space, call, region, parallel);
-  } else {
-    scatter_shared(scatter_part<mode, T, T>, space, call, region, parallel);
-  }
-}
-
-template <class T>
-void scatter_values(const IndexSpace& space, const KernelCall& call, const ScatterAttributes& attributes, Parallel& parallel) {
-  T* region = call.out().as<T>() + attributes.offset;
-  switch (attributes.mode) {
-    case ScatterMode::add: return scatter_elements<ScatterMode::add>(space, call, region, parallel);
-    case ScatterMode::multiply: return scatter_elements<ScatterMode::multiply>(space, call, region, parallel);
-    case ScatterMode::minimum: return scatter_elements<ScatterMode::minimum>(space, call, region, parallel);
-    case ScatterMode::maximum: return scatter_elements<ScatterMode::maximum>(space, call, region, parallel);
-    case ScatterMode::set: return;
-  }
-}
-
-template <class U>
-void set_values(const IndexSpace& space, const KernelCall& call, const ScatterAttributes& attributes, Parallel& parallel) {
-  scatter_elements<ScatterMode::set>(space, call, call.out().as<U>() + attributes.offset, parallel);
 }
 
 // Without indices: the values are copied over the region.
@@ -286,15 +271,17 @@ void set_region(const KernelCall& call, const ScatterAttributes& attributes, Par
 void scatter_positions(const KernelCall& call, const ScatterAttributes& attributes, Parallel& parallel) {
   const Operand& out = call.out();
   const IndexSpace space = scatter_space(call);
-  if (attributes.mode != ScatterMode::set) {
-    return visit_dtype(out.dtype, [&]<class T>(T) { scatter_values<T>(space, call, attributes, parallel); });
+  std::byte* const region = out.data + attributes.offset * static_cast<std::int64_t>(size_of(out.dtype));
+  const bool accumulates = attributes.mode == ScatterMode::add || attributes.mode == ScatterMode::multiply;
+  if (accumulates && half_dtypes.contains(out.dtype)) {
+    const std::int64_t moved = space.outer_count() * space.position_count() * space.slice_count();
+    return visit_dtype<half_dtypes>(out.dtype, [&]<class T>(T) {
+      if (out.is_dense() && out.count() / 8 <= moved) return scatter_widened<T>(attributes, space, call, parallel);
+      scatter_halves<T>(attributes.mode, space, call, region, parallel);
+    });
   }
-  switch (size_of(out.dtype)) {
-    case 1: return set_values<std::uint8_t>(space, call, attributes, parallel);
-    case 2: return set_values<std::uint16_t>(space, call, attributes, parallel);
-    case 4: return set_values<std::uint32_t>(space, call, attributes, parallel);
-    default: return set_values<std::uint64_t>(space, call, attributes, parallel);
-  }
+  const Update update = visit_dtype(out.dtype, [&]<class T>(T) { return update_of<T>(attributes.mode); });
+  scatter_shared(update, space, call, region, parallel);
 }
 
 }  // namespace

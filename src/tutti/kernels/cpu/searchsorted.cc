@@ -17,9 +17,10 @@ constexpr std::int64_t at_once = 8;  // so that they wait for memory together
 constexpr std::int64_t few_elements = 4096;  // whose keys are made once, if more than a few are looked for
 
 // How many elements stand before the place of each key. Halves what is left without a jump that depends on the data.
-template <bool right, class U, class At>
-void find_places(const At& at, std::int64_t n, const std::array<U, at_once>& keys, std::array<std::int64_t, at_once>& places) {
-  const auto is_before = [](U element, U key) { return right ? !(key < element) : element < key; };
+template <class U, class At>
+void find_places(const At& at, std::int64_t n, bool right, const std::array<U, at_once>& keys,
+                 std::array<std::int64_t, at_once>& places) {
+  const auto is_before = [right](U element, U key) { return (element < key) | (right & (element == key)); };
   places.fill(0);
   if (n == 0) return;
   for (std::int64_t left = n; left > 1; left -= left / 2) {
@@ -37,11 +38,7 @@ void search(const At& at, std::int64_t n, bool right, const SortOrder<U>& order,
   for (std::int64_t i = begin; i < end; i += at_once) {
     const std::int64_t count = std::min(at_once, end - i);
     for (std::int64_t k = 0; k < count; ++k) keys[static_cast<std::size_t>(k)] = order.key(values[i + k]);
-    if (right) {
-      find_places<true>(at, n, keys, places);
-    } else {
-      find_places<false>(at, n, keys, places);
-    }
+    find_places(at, n, right, keys, places);
     std::copy_n(places.begin(), count, out + i);
   }
 }

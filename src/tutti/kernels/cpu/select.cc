@@ -71,7 +71,7 @@ namespace {
 
 void select(const KernelCall& call, KernelContext& context) {
   static const std::array<Row, 4> rows = HWY_DYNAMIC_DISPATCH(make_select_rows)();
-  run_elementwise(call, context, {rows[static_cast<std::size_t>(std::countr_zero(size_of(call.out().dtype)))]});
+  run_elementwise(call, context, Elementwise{rows[static_cast<std::size_t>(std::countr_zero(size_of(call.out().dtype)))]});
 }
 
 [[maybe_unused]] const bool is_registered = register_host_kernel("SelectV2", select);

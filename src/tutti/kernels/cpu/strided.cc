@@ -6,6 +6,7 @@
 #include <string>
 
 #include "tutti/base/error.h"
+#include "tutti/tensor/dtype_visit.h"
 
 namespace tutti::kernels {
 
@@ -73,73 +74,16 @@ void Layout::for_each_run(std::int64_t begin, std::int64_t n, Move&& move) const
 
 namespace {
 
-// Calls use(U{}) with the unsigned integer as wide as an element.
-template <class Use>
-void with_width(std::size_t size, Use&& use) {
-  switch (size) {
-    case 1: return use(std::uint8_t{});
-    case 2: return use(std::uint16_t{});
-    case 4: return use(std::uint32_t{});
-    default: return use(std::uint64_t{});
-  }
-}
-
 constexpr std::int64_t few = 16;  // elements in a row that are not worth a run of their own
-
-template <int times, class U>
-void repeat_whole(const U* from, std::int64_t n, U* to) {
-  for (std::int64_t i = 0; i < n; ++i) {
-    for (int k = 0; k < times; ++k) to[i * times + k] = from[i];
-  }
-}
-
-// Each of the elements that read(first, count, to) gives, `times` in a row: those numbered begin ... begin + n - 1.
-template <class U, class Read>
-void repeat_each(std::int64_t begin, std::int64_t n, std::int64_t times, U* out, const Read& read) {
-  constexpr std::int64_t most = 512;
-  alignas(64) std::array<U, most> held;
-  const std::int64_t end = begin + n;
-  for (std::int64_t at = begin; at < end;) {
-    const std::int64_t first = at / times;
-    if (at % times != 0 || end - at < times) {  // a part of one
-      const std::int64_t some = std::min((first + 1) * times, end) - at;
-      read(first, 1, held.data());
-      std::fill_n(out + (at - begin), some, held[0]);
-      at += some;
-      continue;
-    }
-    const std::int64_t some = std::min(most, (end - at) / times);
-    read(first, some, held.data());
-    U* to = out + (at - begin);
-    switch (times) {
-      case 2: repeat_whole<2>(held.data(), some, to); break;
-      case 3: repeat_whole<3>(held.data(), some, to); break;
-      case 4: repeat_whole<4>(held.data(), some, to); break;
-      default:
-        for (std::int64_t i = 0; i < some; ++i) std::fill_n(to + i * times, times, held[static_cast<std::size_t>(i)]);
-    }
-    at += some * times;
-  }
-}
 
 }  // namespace
 
 void Layout::gather(std::int64_t begin, std::int64_t n, void* to) const noexcept {
-  if (rank_ > 1 && axes_[rank_ - 1].stride == 0 && axes_[rank_ - 1].size <= few) {
-    Layout once = *this;
-    --once.rank_;
-    const auto read = [&once](std::int64_t first, std::int64_t count, void* held) { once.gather(first, count, held); };
-    return with_width(element_size_,
-                      [&]<class U>(U) { repeat_each(begin, n, axes_[rank_ - 1].size, static_cast<U*>(to), read); });
-  }
   const std::int64_t stride = rank_ == 0 ? 0 : axes_[rank_ - 1].stride;
   const Row row = copy_row(element_size_, stride);
-  // A line that is filled with one element gives the processor no hint of where the next one's lies.
-  const std::int64_t ahead = stride == 0 && rank_ > 1 ? axes_[rank_ - 2].stride * static_cast<std::int64_t>(element_size_) : 0;
-  with_width(element_size_, [&]<class U>(U) {
+  visit_size(element_size_, [&]<class U>(U) {
     U* const target = static_cast<U*>(to);
-    for_each_run(begin, n, [target, stride, row, ahead](const std::byte* from, std::int64_t at, std::int64_t length) {
-      if (ahead != 0) __builtin_prefetch(from + ahead);
+    for_each_run(begin, n, [target, stride, row](const std::byte* from, std::int64_t at, std::int64_t length) {
       const U* source = reinterpret_cast<const U*>(from);
       U* out = target + at;
       if (row != nullptr && length >= few) {
@@ -154,7 +98,7 @@ void Layout::gather(std::int64_t begin, std::int64_t n, void* to) const noexcept
 
 void Layout::scatter(std::int64_t begin, std::int64_t n, const void* from) const noexcept {
   const std::int64_t stride = rank_ == 0 ? 0 : axes_[rank_ - 1].stride;
-  with_width(element_size_, [&]<class U>(U) {
+  visit_size(element_size_, [&]<class U>(U) {
     const U* const source = static_cast<const U*>(from);
     for_each_run(begin, n, [source, stride](std::byte* to, std::int64_t at, std::int64_t length) {
       U* target = reinterpret_cast<U*>(to);

@@ -31,8 +31,11 @@ struct PowerOf {
   }
 };
 
-template <class Map>
-struct ProductOf : Map {
+struct Product {
+  template <class D>
+  static HWY_INLINE hn::Vec<D> map(D, hn::Vec<D> x, hn::Vec<D>) {
+    return x;
+  }
   static constexpr bool wraps = true;
   template <class D>
   static HWY_INLINE hn::Vec<D> identity(D d) {
@@ -47,14 +50,13 @@ struct ProductOf : Map {
 template <class T>
 SumRows<T> sums_of() {
   SumRows<T> rows;
-  rows.sum = rows_of_reduction<SumOf<Itself>, T>();
-  rows.product = rows_of_reduction<ProductOf<Itself>, T>();
+  rows.sum = rows_of_reduction<SumOf<WithoutSign>, T>();
+  rows.product = rows_of_reduction<Product, T>();
   if constexpr (std::is_same_v<T, float>) {
-    rows.sum.fold_bf16 = fold_bf16<SumOf<Itself>>;
-    rows.sum.fold_rows_bf16 = fold_rows_bf16<SumOf<Itself>>;
+    rows.sum.fold_bf16 = fold_bf16<SumOf<WithoutSign>>;
+    rows.sum.fold_rows_bf16 = fold_rows_bf16<SumOf<WithoutSign>>;
   }
   if constexpr (std::is_floating_point_v<T>) {
-    rows.magnitudes = rows_of_reduction<SumOf<MagnitudeOf>, T>();
     rows.squares = rows_of_reduction<SumOf<SquareOf>, T>();
     rows.powers = rows_of_reduction<SumOf<PowerOf>, T>();
   }

@@ -82,17 +82,15 @@ FirstOf<U> first_by(bool is_descending) {
   return is_descending ? first_of(std::true_type{}) : first_of(std::false_type{});
 }
 
-// Null for half precision.
+// Null where there are no such loops.
 template <class U>
 FirstOf<U> first_of(DType dtype, bool is_descending) {
   if constexpr (sizeof(U) == 8) {
     return dtype == DType::f64 ? first_by<double, U>(is_descending) : first_by<std::int64_t, U>(is_descending);
   } else if constexpr (sizeof(U) == 4) {
     return dtype == DType::f32 ? first_by<float, U>(is_descending) : first_by<std::int32_t, U>(is_descending);
-  } else if constexpr (sizeof(U) == 2) {
-    return dtype == DType::i16 ? first_by<std::int16_t, U>(is_descending) : nullptr;
   } else {
-    return dtype == DType::i8 ? first_by<std::int8_t, U>(is_descending) : first_by<std::uint8_t, U>(is_descending);
+    return nullptr;
   }
 }
 

@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "tutti/kernels/cpu/rows.h"
+#include "tutti/tensor/dtype_visit.h"
 
 namespace tutti::kernels {
 
@@ -39,15 +40,9 @@ void transpose(const U* from, std::int64_t step, U* to, std::int64_t width, std:
 // The same for elements of so many bytes.
 inline void transpose(std::size_t size, const std::byte* from, std::int64_t step, std::byte* to, std::int64_t width,
                       std::int64_t first_row, std::int64_t n_rows) {
-  const auto go = [&]<class U>(U) {
+  visit_size(size, [&]<class U>(U) {
     transpose(reinterpret_cast<const U*>(from), step, reinterpret_cast<U*>(to), width, first_row, n_rows);
-  };
-  switch (size) {
-    case 1: return go(std::uint8_t{});
-    case 2: return go(std::uint16_t{});
-    case 4: return go(std::uint32_t{});
-    default: return go(std::uint64_t{});
-  }
+  });
 }
 
 }  // namespace tutti::kernels

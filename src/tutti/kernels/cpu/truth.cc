@@ -7,11 +7,9 @@
 
 namespace tutti::kernels {
 
-TruthReader::TruthReader(const Operand& operand) : is_half_(operand.dtype == DType::f16 || operand.dtype == DType::bf16) {
-  reader_ = is_half_ ? Reader(operand, DType::f32) : Reader(operand);
-  to_bool_ = conversion_rows()[static_cast<std::size_t>(is_half_ ? DType::f32 : operand.dtype)]
-                              [static_cast<std::size_t>(DType::boolean)];
-}
+TruthReader::TruthReader(const Operand& operand)
+    : reader_(operand),
+      to_bool_(conversion_rows()[static_cast<std::size_t>(operand.dtype)][static_cast<std::size_t>(DType::boolean)]) {}
 
 void TruthReader::read(std::int64_t begin, std::int64_t n, Scratch& scratch, std::uint8_t* truth) const {
   const void* elements = reader_.read(begin, n, scratch);

@@ -12,7 +12,7 @@ namespace tutti::kernels {
 // Counts are kept for ranges of so many elements, so that each core can find where its own results begin.
 inline constexpr std::int64_t range_elements = serial_elements / 2;
 
-// Reads any dtype as bytes that are 0 or 1. Half precision needs its sign bit ignored: +0 and -0 are zero.
+// Reads any dtype as bytes that are 0 or 1.
 class TruthReader {
  public:
   explicit TruthReader(const Operand& operand);
@@ -21,7 +21,6 @@ class TruthReader {
   void read(std::int64_t begin, std::int64_t n, Scratch& scratch, std::uint8_t* truth) const;
 
  private:
-  bool is_half_;
   Reader reader_;
   Row to_bool_;
 };

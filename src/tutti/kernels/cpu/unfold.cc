@@ -4,6 +4,7 @@
 #include "tutti/exec/neural_attributes.h"
 #include "tutti/kernels/cpu/lines.h"
 #include "tutti/kernels/cpu/registration.h"
+#include "tutti/tensor/dtype_visit.h"
 
 namespace tutti::kernels {
 
@@ -53,12 +54,7 @@ void unfold_as(const KernelCall& call, KernelContext& context) {
 }  // namespace
 
 static void unfold(const KernelCall& call, KernelContext& context) {
-  switch (size_of(call.in(0).dtype)) {
-    case 1: return unfold_as<std::uint8_t>(call, context);
-    case 2: return unfold_as<std::uint16_t>(call, context);
-    case 4: return unfold_as<std::uint32_t>(call, context);
-    default: return unfold_as<std::uint64_t>(call, context);
-  }
+  visit_size(size_of(call.in(0).dtype), [&]<class U>(U) { unfold_as<U>(call, context); });
 }
 
 [[maybe_unused]] static const bool is_registered = register_host_kernel("Unfold", unfold);
