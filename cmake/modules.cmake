@@ -25,9 +25,7 @@ function(tutti_module folder)
   target_link_libraries(tutti_${name} PRIVATE tutti_flags)
   # Sources compiled several at a time share the reading of headers, which is most of what a short one costs. Not those that Highway
   # includes again and again, once for each instruction set.
-  if(NOT name MATCHES "kernels")
-    set_target_properties(tutti_${name} PROPERTIES UNITY_BUILD ${TUTTI_UNITY} UNITY_BUILD_BATCH_SIZE 12)
-  endif()
+  set_target_properties(tutti_${name} PROPERTIES UNITY_BUILD ${TUTTI_UNITY} UNITY_BUILD_BATCH_SIZE 12)
   foreach(source IN LISTS sources)
     file(STRINGS ${source} per_instruction_set REGEX "hwy/foreach_target.h")
     if(per_instruction_set)

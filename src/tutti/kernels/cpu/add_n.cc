@@ -40,6 +40,6 @@ static void add_n(const KernelCall& call, KernelContext& context) {
   });
 }
 
-[[maybe_unused]] static const bool is_registered = register_host_kernel("AddN", add_n);
+[[maybe_unused]] static const bool add_n_is_registered = register_host_kernel("AddN", add_n);
 
 }  // namespace tutti::kernels

@@ -176,7 +176,7 @@ void argument(const KernelCall& call, KernelContext& context) {
   if (!direct) writer.layout().scatter(0, call.out().count(), results);
 }
 
-[[maybe_unused]] const bool is_registered =
+[[maybe_unused]] const bool argmax_is_registered =
     register_host_kernel("ArgMax", argument<true>) && register_host_kernel("ArgMin", argument<false>);
 
 }  // namespace

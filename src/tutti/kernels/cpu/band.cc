@@ -32,6 +32,6 @@ static void matrix_band_part(const KernelCall& call, KernelContext& context) {
   });
 }
 
-[[maybe_unused]] static const bool is_registered = register_host_kernel("MatrixBandPart", matrix_band_part);
+[[maybe_unused]] static const bool band_is_registered = register_host_kernel("MatrixBandPart", matrix_band_part);
 
 }  // namespace tutti::kernels

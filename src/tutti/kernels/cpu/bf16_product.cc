@@ -19,9 +19,9 @@ namespace {
 constexpr std::int64_t tile_rows = 12;
 constexpr std::int64_t tile_columns = 32;
 // Panels: one of a and one of b lie in the second-level cache together, a tile's columns of b in the first.
-constexpr std::int64_t most_rows = 480;
-constexpr std::int64_t most_columns = 512;
-constexpr std::int64_t most_depth = 256;
+constexpr std::int64_t tile_rows_limit = 480;
+constexpr std::int64_t tile_columns_limit = 512;
+constexpr std::int64_t tile_depth_limit = 256;
 
 std::int64_t rounded_up(std::int64_t x, std::int64_t to) { return (x + to - 1) / to * to; }
 
@@ -104,9 +104,10 @@ bool multiply_bf16(const Operand& a, const Operand& b, const Operand& c) {
   const std::int64_t n = c.axes[1].size;
   const std::int64_t k = a.axes[1].size;
   if (m < tile_rows || n < tile_columns || k < 2 || !has_instructions()) return false;
-  const std::int64_t rows = rounded_up((m + (m + most_rows - 1) / most_rows - 1) / ((m + most_rows - 1) / most_rows), tile_rows);
-  const std::int64_t columns = rounded_up(std::min(n, most_columns), tile_columns);
-  const std::int64_t depth = rounded_up(std::min(k, most_depth), 2);
+  const std::int64_t rows = rounded_up(
+      (m + (m + tile_rows_limit - 1) / tile_rows_limit - 1) / ((m + tile_rows_limit - 1) / tile_rows_limit), tile_rows);
+  const std::int64_t columns = rounded_up(std::min(n, tile_columns_limit), tile_columns);
+  const std::int64_t depth = rounded_up(std::min(k, tile_depth_limit), 2);
   const auto halves = std::make_unique_for_overwrite<std::uint16_t[]>(static_cast<std::size_t>((rows + 2 * columns) * depth));
   const auto sums = std::make_unique_for_overwrite<float[]>(static_cast<std::size_t>(rows * columns));
   std::uint16_t* const left = halves.get();

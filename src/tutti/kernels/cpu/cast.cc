@@ -24,6 +24,6 @@ static void cast(const KernelCall& call, KernelContext& context) {
   run_elementwise(call, context, op);
 }
 
-[[maybe_unused]] static const bool is_registered = register_host_kernel("Cast", cast);
+[[maybe_unused]] static const bool cast_is_registered = register_host_kernel("Cast", cast);
 
 }  // namespace tutti::kernels

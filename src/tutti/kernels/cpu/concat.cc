@@ -126,6 +126,6 @@ static void concat(const KernelCall& call, KernelContext& context) {
   }
 }
 
-[[maybe_unused]] static const bool is_registered = register_host_kernel("ConcatV2", concat);
+[[maybe_unused]] static const bool concat_is_registered = register_host_kernel("ConcatV2", concat);
 
 }  // namespace tutti::kernels

@@ -154,6 +154,6 @@ static void convolution(const KernelCall& call, KernelContext& context) {
   Convolution(call).run<float>(call, context.parallel);
 }
 
-[[maybe_unused]] static const bool is_registered = register_host_kernel("Conv2D", convolution, wide_floats);
+[[maybe_unused]] static const bool convolution_is_registered = register_host_kernel("Conv2D", convolution, wide_floats);
 
 }  // namespace tutti::kernels

@@ -130,7 +130,7 @@ static void cross_entropy_mean(const KernelCall& call, KernelContext&) {
   mean_as<float>(call);
 }
 
-[[maybe_unused]] static const bool is_registered =
+[[maybe_unused]] static const bool cross_entropy_is_registered =
     register_host_kernel("SparseSoftmaxCrossEntropyWithLogits", cross_entropy, floating_dtypes) &&
     register_host_kernel("CrossEntropyMean", cross_entropy_mean, floating_dtypes);
 

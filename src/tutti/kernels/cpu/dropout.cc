@@ -96,6 +96,6 @@ static void dropout(const KernelCall& call, KernelContext& context) {
   run_dropout<float>(call, context);
 }
 
-[[maybe_unused]] static const bool is_registered = register_host_kernel("Dropout", dropout, floating_dtypes);
+[[maybe_unused]] static const bool dropout_is_registered = register_host_kernel("Dropout", dropout, floating_dtypes);
 
 }  // namespace tutti::kernels

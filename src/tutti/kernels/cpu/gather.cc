@@ -205,7 +205,7 @@ static void take_along_axis(const KernelCall& call, KernelContext& context) {
   gather(call, context, [&](const KernelCall& own) { return along_space(own, axis); });
 }
 
-[[maybe_unused]] static const bool is_registered = register_host_kernel("GatherV2", take) &&
+[[maybe_unused]] static const bool gather_is_registered = register_host_kernel("GatherV2", take) &&
                                                    register_host_kernel("GatherNd", gather_nd) &&
                                                    register_host_kernel("TakeAlongAxis", take_along_axis);
 

@@ -135,6 +135,6 @@ static void layer_norm(const KernelCall& call, KernelContext& context) {
   layer_norm_as<float>(call, context);
 }
 
-[[maybe_unused]] static const bool is_registered = register_host_kernel("LayerNorm", layer_norm, floating_dtypes);
+[[maybe_unused]] static const bool layer_norm_is_registered = register_host_kernel("LayerNorm", layer_norm, floating_dtypes);
 
 }  // namespace tutti::kernels

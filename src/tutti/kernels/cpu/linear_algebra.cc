@@ -53,9 +53,9 @@ void for_each_matrix(Parallel& parallel, std::int64_t count, double operations, 
 double cube(std::int64_t n) { return static_cast<double>(n) * static_cast<double>(n) * static_cast<double>(n); }
 
 template <class T>
-class Room {
+class ScratchArray {
  public:
-  explicit Room(std::int64_t n) : elements_(std::make_unique_for_overwrite<T[]>(static_cast<std::size_t>(n))) {}
+  explicit ScratchArray(std::int64_t n) : elements_(std::make_unique_for_overwrite<T[]>(static_cast<std::size_t>(n))) {}
   [[nodiscard]] T* data() const { return elements_.get(); }
 
  private:
@@ -113,8 +113,8 @@ class Factored {
 
  private:
   std::int64_t n_;
-  Room<T> elements_;
-  Room<Int> pivots_;
+  ScratchArray<T> elements_;
+  ScratchArray<Int> pivots_;
 };
 
 template <class T>
@@ -127,7 +127,7 @@ void solve_of(const KernelCall& call, Parallel& parallel) {
       cube(n) * 2 / 3 + 2.0 * static_cast<double>(n) * static_cast<double>(n) * static_cast<double>(columns);
   for_each_matrix(parallel, a.count, operations, [&](std::int64_t begin, std::int64_t end) {
     Factored<T> factored(n);
-    const Room<T> turned(columns == 1 ? 0 : n * columns);  // by columns, as LAPACK has it
+    const ScratchArray<T> turned(columns == 1 ? 0 : n * columns);  // by columns, as LAPACK has it
     for (std::int64_t at = begin; at < end; ++at) {
       if (!factored.factor(call.in(0).as<T>() + at * n * n)) throw KernelFailed(singular_matrix(at), call.site);
       if (n == 0 || columns == 0) continue;
@@ -151,8 +151,8 @@ void inverse_of(const KernelCall& call, Parallel& parallel) {
   const Matrices m = matrices_of(call.in(0), call.site);
   const std::int64_t n = m.rows;
   for_each_matrix(parallel, m.count, 2 * cube(n), [&](std::int64_t begin, std::int64_t end) {
-    const Room<Int> pivots(n);
-    const Room<T> work(n * std::min<std::int64_t>(n, 64));
+    const ScratchArray<Int> pivots(n);
+    const ScratchArray<T> work(n * std::min<std::int64_t>(n, 64));
     for (std::int64_t at = begin; at < end && n > 0; ++at) {
       T* out = call.out().as<T>() + at * n * n;
       const T* x = call.in(0).as<T>() + at * n * n;
@@ -200,8 +200,8 @@ void qr_of(const KernelCall& call, Parallel& parallel) {
   const std::int64_t inner = call.attributes->as<QrAttributes>().is_complete ? m : least;
   const double operations = 4.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(inner);
   for_each_matrix(parallel, x.count, operations, [&](std::int64_t begin, std::int64_t end) {
-    const Room<T> work(m * n);
-    const Room<T> tau(least);
+    const ScratchArray<T> work(m * n);
+    const ScratchArray<T> tau(least);
     for (std::int64_t at = begin; at < end; ++at) {
       const T* from = call.in(0).as<T>() + at * m * n;
       T* q = call.out(0).as<T>() + at * m * inner;
@@ -241,7 +241,7 @@ template <class T> struct Qr { static constexpr auto run = qr_of<T>; };
 
 }  // namespace
 
-[[maybe_unused]] static const bool is_registered =
+[[maybe_unused]] static const bool linear_algebra_is_registered =
     register_host_kernel("Cholesky", by_dtype<Cholesky>, wide_floats) &&
     register_host_kernel("MatrixSolve", by_dtype<Solve>, wide_floats) &&
     register_host_kernel("MatrixInverse", by_dtype<Inverse>, wide_floats) &&

@@ -67,6 +67,6 @@ static void masked_select(const KernelCall& call, KernelContext& context) {
   visit_size(size_of(call.in(0).dtype), [&]<class U>(U) { select<U>(call, context.parallel); });
 }
 
-[[maybe_unused]] static const bool is_registered = register_host_kernel("MaskedSelect", masked_select);
+[[maybe_unused]] static const bool masked_select_is_registered = register_host_kernel("MaskedSelect", masked_select);
 
 }  // namespace tutti::kernels

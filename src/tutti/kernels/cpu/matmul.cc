@@ -274,6 +274,6 @@ static void matmul(const KernelCall& call, KernelContext& context) {
   });
 }
 
-[[maybe_unused]] static const bool is_registered = register_host_kernel("MatMul", matmul);
+[[maybe_unused]] static const bool matmul_is_registered = register_host_kernel("MatMul", matmul);
 
 }  // namespace tutti::kernels

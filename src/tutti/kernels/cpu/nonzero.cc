@@ -75,7 +75,7 @@ static void nonzero(const KernelCall& call, KernelContext& context) {
   });
 }
 
-[[maybe_unused]] static const bool is_registered =
+[[maybe_unused]] static const bool nonzero_is_registered =
     register_host_kernel("CountNonzero", count_nonzero) && register_host_kernel("NonZero", nonzero);
 
 }  // namespace tutti::kernels

@@ -45,6 +45,6 @@ static void one_hot(const KernelCall& call, KernelContext& context) {
   visit_size(size_of(call.out().dtype), [&]<class U>(U) { one_hot_of<U>(call, context); });
 }
 
-[[maybe_unused]] static const bool is_registered = register_host_kernel("OneHot", one_hot, index_dtypes);
+[[maybe_unused]] static const bool one_hot_is_registered = register_host_kernel("OneHot", one_hot, index_dtypes);
 
 }  // namespace tutti::kernels

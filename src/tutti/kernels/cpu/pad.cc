@@ -82,6 +82,6 @@ static void pad(const KernelCall& call, KernelContext& context) {
   });
 }
 
-[[maybe_unused]] static const bool is_registered = register_host_kernel("PadV2", pad);
+[[maybe_unused]] static const bool pad_is_registered = register_host_kernel("PadV2", pad);
 
 }  // namespace tutti::kernels

@@ -109,7 +109,7 @@ static void avg_pool(const KernelCall& call, KernelContext& context) {
   visit_dtype<wide_floats>(working_dtype(call.in(0).dtype), [&]<class W>(W) { Pool<W, false>(call).run(context.parallel); });
 }
 
-[[maybe_unused]] static const bool is_registered =
+[[maybe_unused]] static const bool pool_is_registered =
     register_host_kernel("MaxPool", max_pool, numeric_dtypes) && register_host_kernel("AvgPool", avg_pool, floating_dtypes);
 
 }  // namespace tutti::kernels

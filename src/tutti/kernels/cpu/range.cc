@@ -51,7 +51,7 @@ static void range(const KernelCall& call, KernelContext& context) {
 
 static void leave_as_it_is(const KernelCall& /*call*/, KernelContext& /*context*/) {}
 
-[[maybe_unused]] static const bool is_registered =
+[[maybe_unused]] static const bool range_is_registered =
     register_host_kernel("Range", range, numeric_dtypes) && register_host_kernel("Empty", leave_as_it_is);
 
 }  // namespace tutti::kernels

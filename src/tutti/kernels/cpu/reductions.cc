@@ -140,7 +140,7 @@ void norm(const KernelCall& call, KernelContext& context) {
   visit_floats(call.out().dtype, [&]<class T>(T) { reduce(call, context.parallel, norm_of_order<T>(order, call)); });
 }
 
-[[maybe_unused]] const bool is_registered =
+[[maybe_unused]] const bool reductions_is_registered =
     register_host_kernel("Sum", sum) && register_host_kernel("Prod", product) && register_host_kernel("Mean", mean) &&
     register_host_kernel("Max", extremum<true>) && register_host_kernel("Min", extremum<false>) &&
     register_host_kernel("All", truth<true>) && register_host_kernel("Any", truth<false>) &&

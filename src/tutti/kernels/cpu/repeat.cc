@@ -36,6 +36,6 @@ static void repeat_indices(const KernelCall& call, KernelContext& /*context*/) {
     throw KernelFailed(repeats_do_not_match(room, static_cast<std::int64_t>(total)), call.site);
 }
 
-[[maybe_unused]] static const bool is_registered = register_host_kernel("RepeatIndices", repeat_indices);
+[[maybe_unused]] static const bool repeat_is_registered = register_host_kernel("RepeatIndices", repeat_indices);
 
 }  // namespace tutti::kernels

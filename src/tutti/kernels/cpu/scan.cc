@@ -247,7 +247,7 @@ static void scan(const KernelCall& call, KernelContext& context) {
   });
 }
 
-[[maybe_unused]] static const bool is_registered =
+[[maybe_unused]] static const bool scan_is_registered =
     register_host_kernel("Cumsum", scan<false>) && register_host_kernel("Cumprod", scan<true>);
 
 }  // namespace tutti::kernels

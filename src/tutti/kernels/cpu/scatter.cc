@@ -295,7 +295,7 @@ static void scatter(const KernelCall& call, KernelContext& context) {
   with_near(call, 1, parallel, [&](const KernelCall& own) { scatter_positions(own, attributes, parallel); });
 }
 
-[[maybe_unused]] static const bool is_registered =
+[[maybe_unused]] static const bool scatter_is_registered =
     register_host_kernel("TensorScatterUpdate", scatter) && register_host_kernel("TensorScatterAdd", scatter) &&
     register_host_kernel("TensorScatterMul", scatter) && register_host_kernel("TensorScatterMin", scatter) &&
     register_host_kernel("TensorScatterMax", scatter);

@@ -121,7 +121,7 @@ static void softmax(const KernelCall& call, KernelContext& context) {
   softmax_as<float, is_log>(call, context);
 }
 
-[[maybe_unused]] static const bool is_registered = register_host_kernel("Softmax", softmax<false>, floating_dtypes) &&
+[[maybe_unused]] static const bool softmax_is_registered = register_host_kernel("Softmax", softmax<false>, floating_dtypes) &&
                                                    register_host_kernel("LogSoftmax", softmax<true>, floating_dtypes);
 
 }  // namespace tutti::kernels

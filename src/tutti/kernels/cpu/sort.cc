@@ -18,15 +18,15 @@ namespace {
 constexpr std::int64_t serial_sorts = 4096;  // elements; sorting is worth a core sooner than copying
 constexpr std::int64_t few_items = 256;
 
-struct Lines {
+struct SortedLines {
   std::int64_t count;
   std::int64_t length;
   std::int64_t keep;
 };
 
-Lines lines_of(const KernelCall& call, const SortAttributes& attributes) {
+SortedLines lines_of(const KernelCall& call, const SortAttributes& attributes) {
   const Operand& x = call.in(0);
-  Lines lines{1, x.axes[x.rank - 1U].size, attributes.keep};
+  SortedLines lines{1, x.axes[x.rank - 1U].size, attributes.keep};
   for (std::size_t i = 0; i + 1 < x.rank; ++i) lines.count *= x.axes[i].size;
   return lines;
 }
@@ -57,7 +57,8 @@ void over_line(Parallel& parallel, std::int64_t n, const Fill& fill) {
 }
 
 template <class U>
-void sort_values(const Operand& x, const Operand& out, const Lines& lines, const SortAttributes& attributes, Parallel& parallel) {
+void sort_values(const Operand& x, const Operand& out, const SortedLines& lines, const SortAttributes& attributes,
+                 Parallel& parallel) {
   using Key = std::conditional_t<sizeof(U) == 8, std::uint64_t, std::uint32_t>;
   using Item = KeyAlone<Key>;
   const SortOrder<U> order(x.dtype, attributes.is_descending, Zeros::by_sign);
@@ -154,8 +155,8 @@ void write_line(const Item* sorted, const U* from, U* values, std::int64_t* indi
 }
 
 template <class U>
-void sort_with_indices(const Operand& x, U* values, std::int64_t* indices, const Lines& lines, const SortAttributes& attributes,
-                       Parallel& parallel) {
+void sort_with_indices(const Operand& x, U* values, std::int64_t* indices, const SortedLines& lines,
+                       const SortAttributes& attributes, Parallel& parallel) {
   const SortOrder<U> order(x.dtype, attributes.is_descending, Zeros::equal);
   const std::int64_t n = lines.length;
   const bool is_numbered_by_32_bits = n <= std::int64_t{std::numeric_limits<std::uint32_t>::max()};
@@ -188,7 +189,7 @@ void sort_with_indices(const Operand& x, U* values, std::int64_t* indices, const
 static void sort(const KernelCall& call, KernelContext& context) {
   const auto attributes = call.attributes->as<SortAttributes>();
   const Operand& x = call.in(0);
-  const Lines lines = lines_of(call, attributes);
+  const SortedLines lines = lines_of(call, attributes);
   if (lines.count == 0 || lines.length == 0) return;
   visit_sort_width(x.dtype, [&](auto width) {
     using U = decltype(width);
@@ -199,6 +200,6 @@ static void sort(const KernelCall& call, KernelContext& context) {
   });
 }
 
-[[maybe_unused]] static const bool is_registered = register_host_kernel("Sort", sort);
+[[maybe_unused]] static const bool sort_is_registered = register_host_kernel("Sort", sort);
 
 }  // namespace tutti::kernels

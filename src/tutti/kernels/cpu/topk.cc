@@ -186,6 +186,6 @@ static void topk(const KernelCall& call, KernelContext& context) {
   });
 }
 
-[[maybe_unused]] static const bool is_registered = register_host_kernel("TopKV2", topk);
+[[maybe_unused]] static const bool topk_is_registered = register_host_kernel("TopKV2", topk);
 
 }  // namespace tutti::kernels

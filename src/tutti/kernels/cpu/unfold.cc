@@ -57,6 +57,6 @@ static void unfold(const KernelCall& call, KernelContext& context) {
   visit_size(size_of(call.in(0).dtype), [&]<class U>(U) { unfold_as<U>(call, context); });
 }
 
-[[maybe_unused]] static const bool is_registered = register_host_kernel("Unfold", unfold);
+[[maybe_unused]] static const bool unfold_is_registered = register_host_kernel("Unfold", unfold);
 
 }  // namespace tutti::kernels

@@ -14,12 +14,12 @@ namespace {
 constexpr std::int64_t range_elements = serial_elements / 2;
 
 template <class U>
-struct Runs {
+struct EqualRuns {
   const U* elements;
   std::int64_t n;
   SortOrder<U> order;
 
-  explicit Runs(const Operand& sorted)
+  explicit EqualRuns(const Operand& sorted)
       : elements(sorted.as<U>()), n(sorted.axes[0].size), order(sorted.dtype, false, Zeros::equal) {}
   [[nodiscard]] bool begins_at(std::int64_t i) const {
     if (i == 0) return true;
@@ -43,7 +43,7 @@ void for_each_part(Parallel& parallel, std::int64_t n, const Body& body) {
 
 // How many runs begin in each part, and in all.
 template <class U>
-std::int64_t count_runs(const Runs<U>& runs, Parallel& parallel, std::vector<std::int64_t>& counts) {
+std::int64_t count_runs(const EqualRuns<U>& runs, Parallel& parallel, std::vector<std::int64_t>& counts) {
   counts.assign(static_cast<std::size_t>((runs.n + range_elements - 1) / range_elements), 0);
   for_each_part(parallel, runs.n, [&](std::size_t part, std::int64_t begin, std::int64_t end) {
     std::int64_t found = begin == 0 ? 1 : 0;
@@ -57,7 +57,7 @@ std::int64_t count_runs(const Runs<U>& runs, Parallel& parallel, std::vector<std
 
 template <class U>
 void find_unique(const KernelCall& call, const UniqueAttributes& wanted, Parallel& parallel) {
-  const Runs<U> runs(call.in(0));
+  const EqualRuns<U> runs(call.in(0));
   const std::int64_t* const order = call.inputs == 2 ? call.in(1).as<std::int64_t>() : nullptr;
   U* const values = call.out(0).as<U>();
   auto* const indices = call.out(1).as<std::int64_t>();
@@ -72,7 +72,7 @@ void find_unique(const KernelCall& call, const UniqueAttributes& wanted, Paralle
     before += here;
   }
   for_each_part(parallel, runs.n, [&](std::size_t part, std::int64_t begin, std::int64_t end) {
-    const Runs<U> those = runs;  // which nothing that is written can change
+    const EqualRuns<U> those = runs;  // which nothing that is written can change
     std::int64_t run = firsts[part] - 1;
     for (std::int64_t i = begin; i < end; ++i) {
       if (those.begins_at(i)) {
@@ -113,7 +113,7 @@ void find_unique(const KernelCall& call, const UniqueAttributes& wanted, Paralle
 static void count_unique(const KernelCall& call, KernelContext& context) {
   visit_sort_width(call.in(0).dtype, [&](auto width) {
     std::vector<std::int64_t> counts;
-    *call.out().template as<std::int64_t>() = count_runs(Runs<decltype(width)>(call.in(0)), context.parallel, counts);
+    *call.out().template as<std::int64_t>() = count_runs(EqualRuns<decltype(width)>(call.in(0)), context.parallel, counts);
   });
 }
 
@@ -122,7 +122,7 @@ static void unique(const KernelCall& call, KernelContext& context) {
   visit_sort_width(call.in(0).dtype, [&](auto width) { find_unique<decltype(width)>(call, wanted, context.parallel); });
 }
 
-[[maybe_unused]] static const bool is_registered =
+[[maybe_unused]] static const bool unique_is_registered =
     register_host_kernel("UniqueCount", count_unique) && register_host_kernel("Unique", unique);
 
 }  // namespace tutti::kernels
