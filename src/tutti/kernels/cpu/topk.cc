@@ -127,8 +127,8 @@ void write_line(Least<Item>& least, const U* from, U* values, std::int64_t* indi
 
 // One line on several cores: the best of every part, then the best of those.
 template <class U, class Item>
-void long_line(const U* from, U* values, std::int64_t* indices, std::int64_t n, std::int64_t k, const Ranking<U>& ranking,
-               Parallel& parallel) {
+void rank_long_line(const U* from, U* values, std::int64_t* indices, std::int64_t n, std::int64_t k, const Ranking<U>& ranking,
+                    Parallel& parallel) {
   const auto parts = static_cast<std::int64_t>(parallel.width());
   std::vector<Least<Item>> found;
   for (std::int64_t i = 0; i < parts; ++i) found.emplace_back(k, n / parts + 1);
@@ -158,7 +158,7 @@ void find_best(const KernelCall& call, const SortAttributes& attributes, std::in
     for (std::int64_t line = begin; line < end; ++line) {
       const U* const from = x.as<U>() + line * n;
       if (inside.width() > 1 && n >= serial) {
-        long_line<U, Item>(from, values + line * k, indices + line * k, n, k, ranking, inside);
+        rank_long_line<U, Item>(from, values + line * k, indices + line * k, n, k, ranking, inside);
         continue;
       }
       least.clear();
