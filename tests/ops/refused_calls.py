@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Calls as other libraries take them are refused with the call to write. usage: refused_calls.py COMPILER INCLUDE_DIR
 
-Every line of refused_calls.cc with a comment is a call; the first error about it must begin so; "write" stands behind "static assertion failed".
+Every line of refused_calls.cc with a comment is a call; the first error about it, without "static assertion failed", must begin so.
 """
 
 import pathlib
