@@ -1,6 +1,7 @@
 // Events: places on a stream that can be asked about, waited for and measured.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <atomic>
 #include <thread>
 
@@ -183,27 +184,30 @@ TEST(Event, CanBeAskedByOneThreadWhileAnotherRecordsIt) {
     Event event({.timing = timing});
     event.record(stream);
     std::atomic<bool> is_over = false;
-    std::atomic<int> rounds = 0;
-    std::vector<std::jthread> asking;
-    for (int i = 0; i < 2; ++i) {
-      asking.emplace_back([&] {
-        std::uint64_t last = 0;
-        for (; !is_over; ++rounds) {
-          (void)event.is_done();
-          event.sync();
-          const Event copy = event;
-          EXPECT_GE(copy.point().value, last) << "recording moves it on";
-          last = copy.point().value;
-          if (timing) {
-            copy.sync();
-            EXPECT_EQ(Event::elapsed(copy, copy).count(), 0);
-          }
+    std::array<std::atomic<int>, 2> rounds{};
+    // One that takes no lock on its way, so that nothing else orders the two; one that waits.
+    std::jthread asks([&] {
+      std::uint64_t last = 0;
+      for (; !is_over.load(std::memory_order_relaxed); rounds[0].fetch_add(1, std::memory_order_relaxed)) {
+        (void)event.is_done();
+        const std::uint64_t value = event.point().value;
+        EXPECT_GE(value, last) << "recording moves it on";
+        last = value;
+      }
+    });
+    std::jthread waits([&] {
+      for (; !is_over.load(std::memory_order_relaxed); rounds[1].fetch_add(1, std::memory_order_relaxed)) {
+        event.sync();
+        const Event copy = event;
+        copy.sync();
+        if (timing) {
+          EXPECT_EQ(Event::elapsed(copy, copy).count(), 0);
         }
-      });
-    }
+      }
+    });
     const StreamScope in(stream);
     const DeviceScope on("GPU:0");
-    while (rounds < 2000) {
+    while (rounds[0].load(std::memory_order_relaxed) < 1000 || rounds[1].load(std::memory_order_relaxed) < 1000) {
       (void)ones({});
       event.record(stream);
     }
