@@ -18,8 +18,8 @@ target_compile_options(tutti_kernels_cpu PRIVATE -ffp-contract=off)
 # Loops are compiled for AVX2 and without it (processors from before 2013). Those that compute more than they load, and
 # instruction_set.cc, which says what there is, are compiled for AVX-512 too; under a sanitizer, where a copy takes longest to
 # compile, for one of the two: each sanitizer sees another.
-set(wide activations angles convolution_rows divisions exponentials hyperbolics instruction_set line_rows moment_rows normal_rows
-  philox_rows product_rows)
+set(wide activations angles arithmetic conversion_rows convolution_rows divisions exponentials hyperbolics instruction_set line_rows
+  moment_rows normal_rows philox_rows product_rows)
 list(TRANSFORM wide REPLACE "(.+)" "${CMAKE_CURRENT_LIST_DIR}/\\1.cc")
 set(in_general HWY_SSSE3|HWY_SSE4|HWY_AVX3)
 set(in_wide HWY_SSSE3|HWY_SSE4)

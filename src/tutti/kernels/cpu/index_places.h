@@ -44,6 +44,8 @@ void for_each_step(const IndexSpace& space, std::size_t first, std::size_t last,
 template <class I>
 bool check_indices(const I* indices, std::int64_t step, std::int64_t n, const IndexSpace::Indexed& axis, Site site);
 
+inline constexpr std::int64_t longest_run = 1024;  // its indices are still near when they are used
+
 // Positions that lie side by side, their indices known to be in range.
 template <class I>
 struct Run {
@@ -60,7 +62,7 @@ struct Run {
 
   // Calls visit(place, value) for one after the other.
   template <class Visit>
-  void for_each(const Visit& visit) const {
+  void for_each(Visit visit) const {
     const Run run = *this;  // which nothing that visit writes can change
     if (run.are_forward && run.index_step == 1 && run.value_step == 1 && run.place_step == 0) {
       for (std::int64_t i = 0; i < run.n; ++i)
@@ -87,7 +89,6 @@ struct Run {
 inline bool is_by_element(const IndexSpace& space) noexcept { return space.indices == 1 && space.outer == 0 && space.inner == 0; }
 template <class I, class Visit>
 void for_each_run(const IndexSpace& space, const Operand& indices, Site site, const Visit& visit) {
-  constexpr std::int64_t longest = 2048;  // its indices are still near when they are used
   const std::size_t along = space.rank == 0 ? 0 : space.rank - 1;
   const bool is_one = space.rank == 0;
   const std::int64_t length = is_one ? 1 : space.size[along];
@@ -105,8 +106,8 @@ void for_each_run(const IndexSpace& space, const Operand& indices, Site site, co
   std::int64_t value = space.value_base;
   std::int64_t offset = space.index_base[0];
   for (std::int64_t line = 0; line < lines; ++line) {
-    for (std::int64_t begin = 0; begin < length; begin += longest) {
-      run.n = length - begin < longest ? length - begin : longest;
+    for (std::int64_t begin = 0; begin < length; begin += longest_run) {
+      run.n = length - begin < longest_run ? length - begin : longest_run;
       run.indices = indices.as<I>() + offset + begin * run.index_step;
       run.place = place + begin * run.place_step;
       run.value = value + begin * run.value_step;

@@ -105,12 +105,14 @@ void extremum(const KernelCall& call, KernelContext& context) {
   visit_dtype<working_dtypes>(working_dtype(dtype), run);
 }
 
-// The least of all bools, or the largest.
+// The least of all bools, or the largest. A byte that is not 0 is true.
 template <bool of_all>
 void truth(const KernelCall& call, KernelContext& context) {
+  const DType dtype = call.in(0).dtype;
   const auto& rows = extremum_rows<std::uint8_t>();
+  const Row to_bool = size_of(dtype) == 1 ? nullptr : conversion(dtype, DType::boolean);
   reduce(call, context.parallel,
-         Reduction<std::uint8_t>{of_all ? rows.smallest : rows.largest, conversion(call.in(0).dtype, DType::boolean)});
+         Reduction<std::uint8_t>{of_all ? rows.smallest : rows.largest, to_bool, conversion(DType::u8, DType::boolean)});
 }
 
 void count_nonzero(const KernelCall& call, KernelContext& context) {

@@ -124,13 +124,22 @@ struct Integers {
     return multiplies ? carry * value : carry + value;
   }
   [[nodiscard]] Carry total(std::int64_t from, std::int64_t n) const {
+    LineRoom<std::int64_t> room;
     Carry carry = nothing;
-    each_element(from, n, [&](std::int64_t, std::int64_t element) { carry = next(carry, element); });
+    x.for_each_piece(from, n, room, [&](std::int64_t, const std::int64_t* piece, std::size_t some) {
+      Carry here = carry;
+      for (std::size_t i = 0; i < some; ++i) here = next(here, piece[i]);
+      carry = here;
+    });
     return carry;
   }
   Carry scan(std::int64_t from, std::int64_t to, std::int64_t n, Carry carry) const {
-    each_element(from, n, [&, into = out + to](std::int64_t i, std::int64_t element) {
-      into[i] = static_cast<std::int64_t>(carry = next(carry, element));
+    LineRoom<std::int64_t> room;
+    x.for_each_piece(from, n, room, [&](std::int64_t at, const std::int64_t* piece, std::size_t some) {
+      std::int64_t* const into = out + to + at - from;
+      Carry here = carry;  // which no result can be
+      for (std::size_t i = 0; i < some; ++i) into[i] = static_cast<std::int64_t>(here = next(here, piece[i]));
+      carry = here;
     });
     return carry;
   }
@@ -142,21 +151,14 @@ struct Integers {
     return carry;
   }
   void step(std::int64_t from, std::int64_t to, std::int64_t n, Carry* carries) const {
-    each_element(from, n, [carries, into = out + to](std::int64_t i, std::int64_t element) {
-      into[i] = static_cast<std::int64_t>(carries[i] = next(carries[i], element));
+    LineRoom<std::int64_t> room;
+    x.for_each_piece(from, n, room, [&](std::int64_t at, const std::int64_t* piece, std::size_t some) {
+      std::int64_t* const into = out + to + at - from;
+      Carry* const carry = carries + (at - from);
+      for (std::size_t i = 0; i < some; ++i) into[i] = static_cast<std::int64_t>(carry[i] = next(carry[i], piece[i]));
     });
   }
   void put_first(std::int64_t at) const { out[at] = static_cast<std::int64_t>(nothing); }
-
- private:
-  // Calls body(i, element) for n elements.
-  template <class Body>
-  void each_element(std::int64_t from, std::int64_t n, const Body& body) const {
-    LineRoom<std::int64_t> room;
-    x.for_each_piece(from, n, room, [&](std::int64_t at, const std::int64_t* piece, std::size_t some) {
-      for (std::size_t i = 0; i < some; ++i) body(at - from + static_cast<std::int64_t>(i), piece[i]);
-    });
-  }
 };
 
 // A strip of columns at a time goes down the rows of its matrix.

@@ -74,8 +74,8 @@ struct Share {
 struct Update {
   std::int64_t to_size;
   std::int64_t from_size;
-  // to[places[i]] with from[values[i]]
-  void (*elements)(void* to, const void* from, const std::int64_t* places, const std::int64_t* values, std::int64_t n);
+  // to[places[i]] with from[i * from_step]
+  void (*elements)(void* to, const std::int64_t* places, const void* from, std::int64_t from_step, std::int64_t n);
   // to[i * to_step] with from[i * from_step]
   void (*line)(void* to, std::int64_t to_step, const void* from, std::int64_t from_step, std::int64_t n);
 };
@@ -87,10 +87,10 @@ T updated(T to, V from) {
 }
 
 template <ScatterMode mode, class T, class V>
-void update_elements(void* region, const void* all, const std::int64_t* places, const std::int64_t* values, std::int64_t n) {
+void update_elements(void* region, const std::int64_t* places, const void* all, std::int64_t from_step, std::int64_t n) {
   T* const to = static_cast<T*>(region);
   const V* const from = static_cast<const V*>(all);
-  for (std::int64_t i = 0; i < n; ++i) to[places[i]] = updated<mode, T, V>(to[places[i]], from[values[i]]);
+  for (std::int64_t i = 0; i < n; ++i) to[places[i]] = updated<mode, T, V>(to[places[i]], from[i * from_step]);
 }
 
 template <ScatterMode mode, class T, class V>
@@ -121,13 +121,24 @@ Update update_of(ScatterMode mode) {
   return {};
 }
 
+void scatter_one_by_one(const Update& update, const IndexSpace& space, const KernelCall& call, std::byte* region) {
+  std::array<std::int64_t, longest_run> places;
+  for_each_run(space, call.operands[2], call.site, [&](const auto& run) {
+    run.for_each([to = places.data()](std::int64_t place, std::int64_t) mutable { *to++ = place; });
+    update.elements(region, places.data(), call.in(1).data + run.value * update.from_size, run.value_step, run.n);
+  });
+}
+
 // What one thread does of it. Positions in row order: the last of several values for one place wins, and sums are added up in the
 // order of their values. `share`: none where all places are its own; of slices only.
 void scatter_part(const Update& update, const IndexSpace& space, const KernelCall& call, std::byte* region, const Share* share) {
+  if (is_by_element(space)) return scatter_one_by_one(update, space, call, region);
   const std::byte* const values = call.in(1).data;
   const std::int64_t positions = space.position_count();
   const bool is_element = space.slice_count() == 1;
   const Line line = line_of(space);
+  const std::size_t last = space.rank - space.inner;  // after the positions' axes
+  const Line along = last == space.outer ? Line{} : Line{space.size[last - 1], space.place[last - 1], space.value[last - 1]};
   PlaceBlock block;
   for (std::int64_t begin = 0; begin < positions; begin += most_places) {
     const std::int64_t n = std::min(most_places, positions - begin);
@@ -135,7 +146,13 @@ void scatter_part(const Update& update, const IndexSpace& space, const KernelCal
     for_each_step(space, 0, space.outer, [&](std::int64_t place, std::int64_t value) {
       std::byte* const to = region + place * update.to_size;
       const std::byte* const from = values + value * update.from_size;
-      if (is_element) return update.elements(to, from, block.place.data(), block.value.data(), n);
+      for (std::int64_t done = 0; is_element && done < n;) {  // along the last axis, values are equally far apart
+        const std::int64_t some = std::min(along.size - (begin + done) % along.size, n - done);
+        const auto i = static_cast<std::size_t>(done);
+        update.elements(to, block.place.data() + i, from + block.value[i] * update.from_size, along.value, some);
+        done += some;
+      }
+      if (is_element) return;
       for (std::size_t i = 0; i < static_cast<std::size_t>(n); ++i) {
         const std::int64_t at = place + block.place[i];
         if (share != nullptr && (at < share->low || at >= share->high)) continue;

@@ -16,20 +16,20 @@ constexpr std::int64_t keys_at_once = 8;  // so that they wait for memory togeth
 
 constexpr std::int64_t few_elements = 4096;  // whose keys are made once, if more than a few are looked for
 
-// How many elements stand before the place of each key. Halves what is left without a jump that depends on the data.
+// How many elements have a smaller key than each. Halves what is left without a jump that depends on the data.
 template <class U, class At>
-void find_places(const At& at, std::int64_t n, bool right, const std::array<U, keys_at_once>& keys,
+void find_places(const At& at, std::int64_t n, const std::array<U, keys_at_once>& keys,
                  std::array<std::int64_t, keys_at_once>& places) {
-  const auto is_before = [right](U element, U key) { return (element < key) | (right & (element == key)); };
   places.fill(0);
   if (n == 0) return;
   for (std::int64_t left = n; left > 1; left -= left / 2) {
     const std::int64_t half = left / 2;
-    for (std::size_t i = 0; i < keys_at_once; ++i) places[i] += is_before(at(places[i] + half - 1), keys[i]) ? half : 0;
+    for (std::size_t i = 0; i < keys_at_once; ++i) places[i] += at(places[i] + half - 1) < keys[i] ? half : 0;
   }
-  for (std::size_t i = 0; i < keys_at_once; ++i) places[i] += is_before(at(places[i]), keys[i]) ? 1 : 0;
+  for (std::size_t i = 0; i < keys_at_once; ++i) places[i] += at(places[i]) < keys[i] ? 1 : 0;
 }
 
+// To the right of a key is to the left of the next one; after the last there is nothing.
 template <class U, class At>
 void search(const At& at, std::int64_t n, bool right, const SortOrder<U>& order, const U* values, std::int64_t begin,
             std::int64_t end, std::int64_t* out) {
@@ -37,9 +37,13 @@ void search(const At& at, std::int64_t n, bool right, const SortOrder<U>& order,
   std::array<std::int64_t, keys_at_once> places;
   for (std::int64_t i = begin; i < end; i += keys_at_once) {
     const std::int64_t count = std::min(keys_at_once, end - i);
-    for (std::int64_t k = 0; k < count; ++k) keys[static_cast<std::size_t>(k)] = order.key(values[i + k]);
-    find_places(at, n, right, keys, places);
-    std::copy_n(places.begin(), count, out + i);
+    for (std::int64_t k = 0; k < count; ++k)
+      keys[static_cast<std::size_t>(k)] = static_cast<U>(order.key(values[i + k]) + (right ? 1 : 0));
+    find_places(at, n, keys, places);
+    for (std::int64_t k = 0; k < count; ++k) {
+      const auto at_k = static_cast<std::size_t>(k);
+      out[i + k] = right && keys[at_k] == 0 ? n : places[at_k];
+    }
   }
 }
 

@@ -76,9 +76,43 @@ namespace {
 
 constexpr std::int64_t few = 16;  // elements in a row that are not worth a run of their own
 
+// Each of the elements that read(first, count, to) gives, `times` in a row: those numbered begin ... begin + n - 1.
+template <class U, class Read>
+void repeat_each(std::int64_t begin, std::int64_t n, std::int64_t times, U* out, const Read& read) {
+  constexpr std::int64_t most = 512;
+  alignas(64) std::array<U, most> held;
+  const std::int64_t end = begin + n;
+  for (std::int64_t at = begin; at < end;) {
+    const std::int64_t first = at / times;
+    if (at % times != 0 || end - at < times) {  // a part of one
+      const std::int64_t some = std::min((first + 1) * times, end) - at;
+      read(first, 1, held.data());
+      std::fill_n(out + (at - begin), some, held[0]);
+      at += some;
+      continue;
+    }
+    const std::int64_t some = std::min(most, (end - at) / times);
+    read(first, some, held.data());
+    U* to = out + (at - begin);
+    if (times == 2) {
+      for (std::int64_t i = 0; i < some; ++i) to[2 * i] = to[2 * i + 1] = held[static_cast<std::size_t>(i)];
+    } else {
+      for (std::int64_t i = 0; i < some; ++i) std::fill_n(to + i * times, times, held[static_cast<std::size_t>(i)]);
+    }
+    at += some * times;
+  }
+}
+
 }  // namespace
 
 void Layout::gather(std::int64_t begin, std::int64_t n, void* to) const noexcept {
+  if (rank_ > 1 && axes_[rank_ - 1].stride == 0 && axes_[rank_ - 1].size <= few) {  // repeat()
+    Layout once = *this;
+    --once.rank_;
+    const auto read = [&once](std::int64_t first, std::int64_t count, void* held) { once.gather(first, count, held); };
+    return visit_size(element_size_,
+                      [&]<class U>(U) { repeat_each(begin, n, axes_[rank_ - 1].size, static_cast<U*>(to), read); });
+  }
   const std::int64_t stride = rank_ == 0 ? 0 : axes_[rank_ - 1].stride;
   const Row row = copy_row(element_size_, stride);
   visit_size(element_size_, [&]<class U>(U) {
