@@ -59,9 +59,9 @@ std::string name_of(const SyncRequest& request) {
                              : text("a ", to_string(request.reason), " of what ", request.op, " made");
 }
 
-const char* way_out(SyncReason reason) noexcept {
-  switch (reason) {
-    case SyncReason::value_read: return "read_async() or try_read() do not block";
+const char* way_out(const SyncRequest& request) noexcept {
+  switch (request.reason) {
+    case SyncReason::value_read: return request.sent_for ? "try_get() does not block" : "read_async() or try_read() do not block";
     case SyncReason::data_dependent_shape: return "the form with a stated size does not block";
     default: return "Stream::wait and events order work without the host";
   }
@@ -88,13 +88,12 @@ void judge(const SyncRequest& request) {
     const std::string who = state.set_at ? text("the SyncScope at ", state.set_at->to_string())
                                          : std::string(state.mode ? "set_sync_debug_mode" : "TUTTI_SYNC=error");
     throw SyncForbidden(text(name_of(request), " would block the host here, which ", who, " forbids; nothing was waited for. ",
-                             way_out(request.reason), "; AllowSync lets a sync through that is meant"),
+                             way_out(request), "; AllowSync lets a sync through that is meant"),
                         request.site);
   }
   for (SyncListener* each = state.listeners; each != nullptr; each = each->outer_) each->before(request);
   if (mode == OnSync::warn && (warnings.load(std::memory_order_relaxed) == SyncWarnings::always || is_first_warning(request))) {
-    log(LogLevel::warning,
-        text(name_of(request), " blocks the host at ", request.site.to_string(), "; ", way_out(request.reason)));
+    log(LogLevel::warning, text(name_of(request), " blocks the host at ", request.site.to_string(), "; ", way_out(request)));
   }
 }
 
