@@ -12,5 +12,5 @@ int main() {
   std::cout << c << '\n';                         // the host waits here, for this value
 
   std::cout << "sum = " << tt::item<float>(tt::sum(c)) << '\n';
-  std::cout << "reads so far: " << tt::sync_counts().demand << '\n';
+  std::cout << "syncs so far: " << tt::sync_counts().demand << '\n';
 }

@@ -124,7 +124,7 @@ int main(int argc, char** argv) {
   ops->add_flag("--json", as_json, "As JSON, for programs");
 
   tutti::tools::RunOptions running;
-  CLI::App* run = app.add_subcommand("run", "Run a program and report its syncs when it exits");
+  CLI::App* run = app.add_subcommand("run", "Run a program and report its syncs when it ends");
   run->add_option("--sync-report", running.form, "text, json or html")
       ->type_name("FORM")
       ->check(CLI::IsMember({"text", "json", "html"}).description(""))

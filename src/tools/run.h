@@ -1,4 +1,4 @@
-// `tutti run`: any program linked with tutti, unchanged, with a report of its syncs when it exits.
+// `tutti run`: any program linked with tutti, unchanged, with a report of its syncs when it ends.
 #pragma once
 
 #include <string>

@@ -46,6 +46,22 @@ TEST_P(Reading, TryingNeverBlocksAndGivesTheValueOnceItIsThere) {
   EXPECT_EQ(*got, std::vector<std::int32_t>(10, 5));
 }
 
+TEST_P(Reading, AValueSentForCanBeTriedWithoutBlockingWhereSyncsAreForbidden) {
+  const SyncScope strict(OnSync::error);
+  const Pending<float> one = read_async<float>(sum(ones({3})));
+  const Pending<std::int32_t> all = read_async<std::int32_t>(full({10}, 4, DType::i32) + 1);
+  EXPECT_EQ(one.try_get().value_or(3), 3.F) << "it may be there";
+  {
+    const AllowSync once("let it arrive");
+    sync_devices();
+  }
+  EXPECT_EQ(one.try_get(), 3.F);
+  EXPECT_EQ(one.try_get(), 3.F) << "a second time too";
+  EXPECT_EQ(all.try_get_all(), std::vector<std::int32_t>(10, 5));
+  EXPECT_THROW((void)all.try_get(), ShapeError) << "ten elements are not one";
+  EXPECT_THROW((void)one.get(), SyncForbidden) << "which is judged by the call, ready or not";
+}
+
 TEST_P(Reading, HostValuesAreTakenAtTheCall) {
   std::vector<std::int32_t> values(1000, 1);
   const Tensor x = constant(values, {1000});

@@ -190,6 +190,10 @@ std::vector<Pair> pairs() {
        {shape_read},
        [](const Operands& o) -> Result { return nonzero(o.mask); },
        [](const Operands& o) -> Result { return nonzero(o.mask, {.size = 5}).positions; }},
+      {"the count of nonzero",
+       {shape_read},
+       [](const Operands& o) -> Result { return static_cast<double>(nonzero(o.mask).shape()[0]); },
+       [](const Operands& o) -> Result { return count_nonzero(o.mask); }},
       {"masked_select",
        {shape_read},
        [](const Operands& o) -> Result { return masked_select(o.x, o.mask); },
@@ -211,6 +215,20 @@ std::vector<Pair> pairs() {
        [](const Operands& o) -> Result {
          const Pending<float> shown_later = read_async<float>(o.x);
          return o.x;
+       }},
+      {"a sync between ops",
+       {SyncReason::tensor_sync, SyncReason::device_sync},
+       [](const Operands& o) -> Result {
+         const Tensor twice = o.x * 2;
+         twice.sync();
+         const Tensor more = twice + 1;
+         synchronize();
+         return more * 3;
+       },
+       [](const Operands& o) -> Result {
+         const Tensor twice = o.x * 2;
+         const Tensor more = twice + 1;
+         return more * 3;
        }},
       {"one_hot",
        {},

@@ -147,7 +147,8 @@ class Loading(Page):
         shown = [row.find_element(By.CSS_SELECTOR, "button").text for row in self.visible_rows()]
         self.assertEqual(shown, [site["site"] for site in sites])
         for row, site in zip(self.visible_rows(), sites):
-            for part in (site["reason"], site["class"], site["evidence"], site["fix"] or ""):
+            fixes = [site["fix"] or "", *(part for each in site["may_be"] for part in (each["if"], each["fix"]))]
+            for part in (site["reason"], site["class"], site["evidence"], *fixes):
                 self.assertIn(part, row.text)
 
     def test_draws_work_enqueues_syncs_and_scopes(self):

@@ -164,6 +164,16 @@ class Environment(Run):
         self.assertIn("\n      main", text)
         self.assertIn("TUTTI_SYNC_STACKS", self.call(PROGRAM, "3", TUTTI_SYNC_STACKS="perhaps").stderr)
 
+    def test_a_name_that_tutti_does_not_know_is_told_once_with_the_nearest_one(self):
+        told = self.call(COMMAND, "run", "--", PROGRAM, "3", TUTTI_SIM_GPU="4", TUTTI_TEST_ANYTHING="1", TUTTI_SYNC_STACKS="0").stderr
+        self.assertEqual(
+            [line for line in told.splitlines() if "TUTTI_" in line],
+            ["tutti: warning: TUTTI_SIM_GPU is not a variable of tutti's and is ignored; the nearest one is TUTTI_SIM_GPUS"],
+        )
+        for typed, meant in (("TUTTI_TRACEE", "TUTTI_TRACE"), ("TUTTI_REPORT", "TUTTI_LEAK_REPORT"), ("TUTTI_SYNC_REPROT", "TUTTI_SYNC_REPORT")):
+            told = self.call(COMMAND, "devices", **{typed: "x"}).stderr
+            self.assertIn(f"{typed} is not a variable of tutti's and is ignored; the nearest one is {meant}\n", told)
+
     def test_a_form_that_does_not_exist_is_reported(self):
         done = self.call(PROGRAM, "3", TUTTI_SYNC_REPORT="pdf")
         self.assertEqual((done.returncode, done.stdout), (0, RESULT))

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "tutti/hal/ledger.h"
 
@@ -25,10 +26,17 @@ enum class SyncClass : std::uint8_t {
 // "no-op", "dynamic shape"; lives for ever.
 const char* to_string(SyncClass kind) noexcept;
 
+// A use that would explain a wait of class `unknown`, and what to write instead if that is it. Both texts live for ever.
+struct SyncPossibility {
+  const char* use;  // after "if": "it stands between ops"
+  const char* fix;
+};
+
 struct SyncVerdict {
   SyncClass kind = SyncClass::unknown;
-  std::string evidence;  // a sentence: what was seen, or for `unknown` what would have to be known
-  std::string fix;       // what to write instead; empty: the wait is needed, or nobody can tell
+  std::string evidence;                      // a sentence: what was seen, or for `unknown` what would have to be known
+  std::string fix;                           // what to write instead; empty: the wait is needed, or nobody can tell
+  std::vector<SyncPossibility> may_be = {};  // of class `unknown`
 };
 
 // A class is given only where the evidence covers every call of the site.

@@ -28,6 +28,7 @@ void add(SyncTotals& sum, const SyncTotals& other) {
   sum.blocked += other.blocked;
   sum.timed_out += other.timed_out;
   sum.refused += other.refused;
+  sum.waiting += other.waiting;
   sum.blocked_time += other.blocked_time;
   if (sum.stack.empty() || (!other.stack.empty() && other.longest > sum.longest)) sum.stack = other.stack;
   sum.longest = std::max(sum.longest, other.longest);
@@ -39,6 +40,7 @@ void add(SyncTotals& sum, const SyncTotals& other) {
   sum.nothing_queued += other.nothing_queued;
   sum.already_synced += other.already_synced;
   sum.in_a_row += other.in_a_row;
+  sum.sent_for += other.sent_for;
   for (std::size_t i = 0; i < intents; ++i) sum.stated[i] += other.stated[i];
 }
 
@@ -58,8 +60,8 @@ void name_stacks(SyncReport& report) {
 }
 
 auto rank(const SyncTotals& site) {
-  return std::tuple(-site.device_idle, -site.blocked_time, ~site.calls, std::string_view(site.site.file()), site.site.line(),
-                    site.site.column(), site.reason);
+  return std::tuple(!is_demand(site.reason), -site.device_idle, -site.blocked_time, ~site.calls,
+                    std::string_view(site.site.file()), site.site.line(), site.site.column(), site.reason);
 }
 
 void add(SyncSum& sum, const SyncTotals& site) {

@@ -32,7 +32,7 @@ struct SyncSum {
 };
 
 struct SyncReport {
-  std::vector<ReportedSync> sites;  // most device idle caused first, then most time blocked
+  std::vector<ReportedSync> sites;  // demand, then flow; each by device idle caused, then time blocked
   SyncSum demand;                   // what the program asked for
   SyncSum flow;                     // what the runtime did for its own flow
   journal::Recording recording;     // empty where the journal recorded nothing
@@ -55,10 +55,10 @@ std::ostream& operator<<(std::ostream& out, const SyncReport& report);
 
 enum class SyncReportForm : std::uint8_t { text, json, html };
 
-// Writes the report when the process exits. TUTTI_SYNC_REPORT=html:page.html makes this call before main() begins, and
-// TUTTI_SYNC=report makes it for text. Without a path text goes to stderr, the others to tutti-sync.json and tutti-sync.html in
-// the current folder. html records the journal from now on. A second call for a form changes the path. A forked child writes
-// nothing. Processes of a job write a file each: page.rank0.html, page.rank1.html.
+// Writes the report when the process ends (base/end_of_process.h). TUTTI_SYNC_REPORT=html:page.html makes this call before main()
+// begins, and TUTTI_SYNC=report makes it for text. Without a path text goes to stderr, the others to tutti-sync.json and
+// tutti-sync.html in the current folder. html records the journal from now on. A second call for a form changes the path. A
+// forked child writes nothing. Processes of a job write a file each: page.rank0.html, page.rank1.html.
 void sync_report_at_exit(SyncReportForm form, const std::string& path = "");
 
 }  // namespace tutti

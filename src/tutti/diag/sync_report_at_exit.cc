@@ -1,9 +1,7 @@
 #include <unistd.h>
 
 #include <array>
-#include <cerrno>
 #include <cstdio>
-#include <cstdlib>
 #include <exception>
 #include <filesystem>
 #include <mutex>
@@ -14,10 +12,12 @@
 #include <system_error>
 #include <utility>
 
+#include "tutti/base/end_of_process.h"
 #include "tutti/base/environment.h"
 #include "tutti/base/log.h"
 #include "tutti/base/rank_files.h"
 #include "tutti/base/text.h"
+#include "tutti/base/whole_file.h"
 #include "tutti/diag/sync_report.h"
 
 namespace tutti {
@@ -30,7 +30,7 @@ constexpr std::array<std::string_view, 3> usual_paths{"", "tutti-sync.json", "tu
 struct Request {
   std::mutex mutex;
   std::array<std::optional<std::string>, forms.size()> paths;  // none: not asked for; empty: stderr
-  pid_t process = 0;                                           // 0: nothing was asked for
+  pid_t process = 0;                                           // that asked; 0: none
 };
 
 // Leaked on purpose: it is read when the process exits.
@@ -49,23 +49,19 @@ std::string in_form(const SyncReport& report, std::size_t form) {
 }
 
 void write_file(const std::string& path, std::string_view content) {
-  std::FILE* const file = std::fopen(path.c_str(), "wb");
-  bool is_written = file != nullptr && std::fwrite(content.data(), 1, content.size(), file) == content.size();
-  int error = errno;
-  if (file != nullptr && std::fclose(file) != 0) {
-    if (is_written) error = errno;
-    is_written = false;
-  }
-  if (!is_written) {
-    throw std::runtime_error(text("the sync report cannot be written to '", printable(path),
-                                  "': ", std::generic_category().message(error),
-                                  "; give the path of a file in a folder that exists and has room"));
+  try {
+    WholeFile file(path);
+    file.write(content);
+    file.finish();
+  } catch (const std::system_error& error) {
+    throw std::runtime_error(text("the sync report cannot be written to '", printable(path), "': ", error.code().message(),
+                                  "; give the path of a file in a folder that exists, lets you write and has room"));
   }
 }
 
-void write_at_exit() noexcept {
+void write_at_end() noexcept {
+  if (files_are_left_to_others()) return;
   const std::lock_guard lock(request().mutex);
-  if (::getpid() != request().process || files_are_left_to_others()) return;
   set_log_sink({});  // what the user's sink refers to may be gone by now
   try {
     const SyncReport report = sync_report();
@@ -102,8 +98,8 @@ void ask_for(std::string_view wanted) {
       text("TUTTI_SYNC_REPORT='", printable(wanted), "' is ignored: text, json or html, or one of them with :path, expected"));
 }
 
-// Handlers run in the reverse of the order in which they were registered. This one comes before main(), so by the time
-// it runs the runtime has stopped and its last events are in.
+// At exit() the last one asked for writes first. This one comes before main(), so by the time it writes the runtime has stopped
+// and its last events are in.
 [[maybe_unused]] const bool report_was_asked_for = [] {
   const std::optional<std::string> mode = environment_text("TUTTI_SYNC");
   if (mode == "report") sync_report_at_exit(SyncReportForm::text);
@@ -122,7 +118,7 @@ void sync_report_at_exit(SyncReportForm form, const std::string& path) {
   const std::lock_guard lock(request().mutex);
   request().paths.at(index) = std::move(whole);
   if (form == SyncReportForm::html && !journal::is_recording()) journal::start();
-  if (std::exchange(request().process, ::getpid()) == 0) std::atexit(write_at_exit);
+  if (std::exchange(request().process, ::getpid()) != ::getpid()) write_at_end_of_process(write_at_end);
 }
 
 }  // namespace tutti

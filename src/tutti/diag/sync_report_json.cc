@@ -115,6 +115,12 @@ void write_frame(std::string& out, const NativeFrame& frame) {
   object.add("tuttis", frame.is_tuttis);
 }
 
+void write_possibility(std::string& out, const SyncPossibility& each) {
+  JsonObject object(out);
+  object.add("if", std::string_view(each.use));
+  object.add("fix", std::string_view(each.fix));
+}
+
 void write_site(std::string& out, const ReportedSync& site) {
   const auto& [totals, verdict, stack] = site;
   JsonObject object(out);
@@ -128,10 +134,12 @@ void write_site(std::string& out, const ReportedSync& site) {
   object.add("class", std::string_view(to_string(verdict.kind)));
   object.add("evidence", std::string_view(verdict.evidence));
   object.add_or_null("fix", verdict.fix);
+  write_array(object.key("may_be"), verdict.may_be, [&](const SyncPossibility& each) { write_possibility(out, each); });
   object.add("calls", totals.calls);
   object.add("blocked", totals.blocked);
   object.add("timed_out", totals.timed_out);
   object.add("refused", totals.refused);
+  object.add("waiting", totals.waiting);
   object.add("blocked_ns", totals.blocked_time);
   object.add("longest_ns", totals.longest);
   object.add("device_idle_ns", totals.device_idle);

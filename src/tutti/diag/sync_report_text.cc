@@ -107,10 +107,12 @@ std::string in_full(const SyncReport& report, std::size_t index) {
   out += paragraph(where(report, totals), indent);
   std::string evidence = verdict.evidence;
   if (totals.timed_out != 0) evidence += text("; ", totals.timed_out, " timed out");
+  if (totals.waiting != 0) evidence += text("; ", totals.waiting, " still waiting");
   if (totals.refused != 0 && totals.calls != 0) evidence += text("; ", totals.refused, " refused");
   out += paragraph(evidence, indent);
   if (totals.allowed != 0) out += paragraph(allowance(totals), indent);
   if (!verdict.fix.empty()) out += paragraph("fix: " + verdict.fix, indent);
+  for (const auto& [use, fix] : verdict.may_be) out += paragraph(text("if ", use, " -> ", fix), indent);
   if (!stack.empty()) out += stack_of(stack, totals.longest);
   return out;
 }
@@ -124,7 +126,7 @@ std::string total(std::string_view name, const SyncSum& sum) {
 
 std::string SyncReport::to_text() const {
   if (sites.empty()) return "Syncs of the host: none.\n";
-  std::string out = "Syncs of the host, those first that left a device idle longest\n";
+  std::string out = "Syncs of the host; first those of the program that left a device idle longest\n";
   out += row("#", "reason", "class", "calls", "blocked", "time", "idle");
   for (std::size_t i = 0; i < sites.size(); ++i) out += in_full(*this, i);
   out += "In all\n";

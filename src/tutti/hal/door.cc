@@ -41,6 +41,7 @@ void admit(const SyncRequest& request, SiteAccount& account) {
     detail::judge(request);
   } catch (...) {
     account.refused.fetch_add(1, std::memory_order_relaxed);
+    if (request.sent_for) account.sent_for.fetch_add(1, std::memory_order_relaxed);
     throw;
   }
   detail::count(request);
@@ -67,9 +68,19 @@ bool block_until_done(std::span<const TimelinePoint> points, Deadline deadline, 
 
 thread_local int depth = 0;
 
+void enter(SiteAccount& account) noexcept {
+  ++depth;
+  account.waiting.fetch_add(1, std::memory_order_relaxed);
+}
+void leave(SiteAccount& account) noexcept {
+  --depth;
+  account.waiting.fetch_sub(1, std::memory_order_relaxed);
+}
+
 struct InsideDoor {
-  InsideDoor() noexcept { ++depth; }
-  ~InsideDoor() { --depth; }
+  SiteAccount& account;
+  explicit InsideDoor(SiteAccount& whose) noexcept : account(whose) { enter(account); }
+  ~InsideDoor() { leave(account); }
   InsideDoor(const InsideDoor&) = delete;
   InsideDoor& operator=(const InsideDoor&) = delete;
 };
@@ -104,7 +115,7 @@ WaitResult pass(std::span<const TimelinePoint> points, const SyncRequest& reques
         "the op is called and pass it in",
         request.site);
   }
-  const InsideDoor inside;
+  const InsideDoor inside(account);
   const Nanoseconds begin = now();
   TimelinePoint last = *pending;
   const bool all_done = block(last);
@@ -145,12 +156,12 @@ BlockingRegion::BlockingRegion(SyncReason reason, Site site) : account_(&detail:
   const SyncRequest request{.reason = reason, .site = site};
   admit(request, *account_);
   account_->add_passage(request, {});
-  ++depth;
+  enter(*account_);
   begin_ = now();
 }
 
 BlockingRegion::~BlockingRegion() {
-  --depth;
+  leave(*account_);
   const Nanoseconds end = now();
   account_->add_wait(end - begin_, has_timed_out_);
   detail::count_wait(account_->reason, end - begin_);

@@ -28,6 +28,7 @@ struct SyncRequest {
   const char* op = "";      // that made the value wanted; lives for ever
   std::uint64_t bytes = 0;  // of that value
   TimelinePoint made = {};  // where it was made, if what is waited for is a copy of it
+  bool sent_for = false;    // that copy was begun by an earlier call: read_async
 };
 
 // Blocks until the point is done or the deadline has passed. A point that is done costs a load and a count.

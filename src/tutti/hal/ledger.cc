@@ -126,6 +126,7 @@ void SiteAccount::add_passage(const SyncRequest& request, std::span<const Timeli
   if (keeps_stacks.load(relaxed)) [[unlikely]]
     notes.offer_stack(0);
   if (request.bytes != 0) bytes.fetch_add(request.bytes, relaxed);
+  if (request.sent_for) sent_for.fetch_add(1, relaxed);
   if (request.intent != Intent::unstated) stated[static_cast<std::size_t>(request.intent)].fetch_add(1, relaxed);
   if (*request.op != '\0') note<const char*>(op, several_ops, request.op, nullptr);
   note(thread, several_threads, this_thread(), std::uint64_t{0});
@@ -194,6 +195,7 @@ void SiteAccount::for_each_figure(Visit&& visit) {
   visit(&SiteAccount::nothing_queued, &SyncTotals::nothing_queued);
   visit(&SiteAccount::already_synced, &SyncTotals::already_synced);
   visit(&SiteAccount::in_a_row, &SyncTotals::in_a_row);
+  visit(&SiteAccount::sent_for, &SyncTotals::sent_for);
   visit(&SiteAccount::stated, &SyncTotals::stated);
   visit(&SiteAccount::synced_before, &SyncTotals::synced_before_at);
   visit(&SiteAccount::previous_at, &SyncTotals::previous_read_at);
@@ -208,6 +210,7 @@ SyncTotals SiteAccount::totals() const {
   SyncTotals out;
   out.site = site;
   out.reason = reason;
+  out.waiting = waiting.load(relaxed);
   for_each_figure([&](auto own, auto told) { tell(out.*told, this->*own); });
   out.allowed_because = notes.allowed_because();
   out.stack = notes.stack();

@@ -22,6 +22,7 @@ struct SyncTotals {
   std::uint64_t blocked = 0;
   std::uint64_t timed_out = 0;
   std::uint64_t refused = 0;  // thrown by a mode or a budget; not in calls
+  std::uint64_t waiting = 0;  // of the calls, those that have not ended yet and are not in blocked
   Nanoseconds blocked_time = 0;
   Nanoseconds longest = 0;
   // The device that was waited for had nothing to do: from the end of a wait that left all its streams empty until work came.
@@ -48,6 +49,7 @@ struct SyncTotals {
   std::uint64_t nothing_queued = 0;  // ... asked for streams that never had work, or for a value the host had made itself
   std::uint64_t already_synced = 0;  // ... asked for points the host had synced before, last at `synced_before_at`
   std::uint64_t in_a_row = 0;  // ... read a value that was enqueued before the thread's previous read, at `previous_read_at`
+  std::uint64_t sent_for = 0;  // ... got a value that read_async() had sent for; refused ones count too
   std::array<std::uint64_t, intents> stated{};  // ... had this intent
   Site synced_before_at;
   Site previous_read_at;

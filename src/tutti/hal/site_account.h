@@ -29,6 +29,7 @@ struct SiteAccount {
   Count blocked{0};
   Count timed_out{0};
   Count refused{0};
+  Count waiting{0};  // no figure: a reset must not touch it while someone is inside
   std::atomic<Nanoseconds> blocked_time{0};
   std::atomic<Nanoseconds> longest{0};
   std::atomic<Nanoseconds> device_idle{0};
@@ -44,6 +45,7 @@ struct SiteAccount {
   Count nothing_queued{0};
   Count already_synced{0};
   Count in_a_row{0};
+  Count sent_for{0};
   std::array<Count, intents> stated{};
   std::atomic<const SiteAccount*> synced_before{nullptr};
   std::atomic<const SiteAccount*> previous_at{nullptr};

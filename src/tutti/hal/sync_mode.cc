@@ -77,9 +77,9 @@ std::string name_of(const SyncRequest& request) {
   return *request.op == '\0' ? name : text(name, " of what ", request.op, " made");
 }
 
-const char* way_out(SyncReason reason) noexcept {
-  switch (reason) {
-    case SyncReason::value_read: return "read_async() or try_read() do not block";
+const char* way_out(const SyncRequest& request) noexcept {
+  switch (request.reason) {
+    case SyncReason::value_read: return request.sent_for ? "try_get() does not block" : "read_async() or try_read() do not block";
     case SyncReason::data_dependent_shape: return "the form with a stated size does not block";
     default: return "Stream::wait and events order work without the host";
   }
@@ -118,13 +118,12 @@ void judge(const SyncRequest& request) {
                                 ? text("the SyncScope at ", scope->set_at->to_string())
                                 : std::string(scope != nullptr || state.mode ? "set_sync_debug_mode" : "TUTTI_SYNC=error");
     throw SyncForbidden(text(name_of(request), " would block the host here, which ", who, " forbids; nothing was waited for. ",
-                             way_out(request.reason), "; AllowSync lets a sync through that is meant"),
+                             way_out(request), "; AllowSync lets a sync through that is meant"),
                         request.site);
   }
   for_each_open([&](SyncScopeEntry& each) { each.before(request); });
   if (mode == OnSync::warn && (warnings.load(std::memory_order_relaxed) == SyncWarnings::always || is_first_warning(request))) {
-    log(LogLevel::warning,
-        text(name_of(request), " blocks the host at ", request.site.to_string(), "; ", way_out(request.reason)));
+    log(LogLevel::warning, text(name_of(request), " blocks the host at ", request.site.to_string(), "; ", way_out(request)));
   }
 }
 

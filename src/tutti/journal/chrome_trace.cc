@@ -1,12 +1,9 @@
 #include "tutti/journal/chrome_trace.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdint>
-#include <cstdio>
 #include <functional>
 #include <map>
-#include <memory>
 #include <optional>
 #include <string_view>
 #include <system_error>
@@ -16,6 +13,7 @@
 #include "tutti/base/error.h"
 #include "tutti/base/rank_files.h"
 #include "tutti/base/text.h"
+#include "tutti/base/whole_file.h"
 #include "tutti/journal/json_text.h"
 
 namespace tutti::journal {
@@ -231,19 +229,16 @@ std::string to_chrome_trace(const Recording& recording) {
 }
 
 void write_chrome_trace(const std::string& path, Site site) {
-  const auto refuse = [&](int error) {
-    throw InvalidArgument(text("the trace cannot be written to '", printable(path), "': ", std::generic_category().message(error),
-                               "; give the path of a file in a folder that exists and has room"),
+  try {
+    WholeFile file(path);
+    const Recording recording = snapshot();
+    TraceWriter(recording, [&](std::string_view piece) { file.write(piece); }).write();
+    file.finish();
+  } catch (const std::system_error& error) {
+    throw InvalidArgument(text("the trace cannot be written to '", printable(path), "': ", error.code().message(),
+                               "; give the path of a file in a folder that exists, lets you write and has room"),
                           site);
-  };
-  std::FILE* const opened = std::fopen(path.c_str(), "wb");
-  if (opened == nullptr) refuse(errno);
-  std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(opened, &std::fclose);
-  const Recording recording = snapshot();
-  TraceWriter(recording, [&](std::string_view piece) {
-    if (std::fwrite(piece.data(), 1, piece.size(), file.get()) != piece.size()) refuse(errno);
-  }).write();
-  if (std::fclose(file.release()) != 0) refuse(errno);
+  }
 }
 
 }  // namespace tutti::journal

@@ -2,12 +2,12 @@
 
 #include <unistd.h>
 
-#include <cstdlib>
 #include <exception>
 #include <mutex>
 #include <optional>
 #include <utility>
 
+#include "tutti/base/end_of_process.h"
 #include "tutti/base/environment.h"
 #include "tutti/base/log.h"
 #include "tutti/base/rank_files.h"
@@ -23,7 +23,7 @@ struct Request {
   std::mutex mutex;
   std::string path;
   Site site;
-  pid_t process = 0;  // 0: nothing was asked for
+  pid_t process = 0;  // that asked; 0: none
 };
 
 // Leaked on purpose: it is read when the process exits.
@@ -32,11 +32,11 @@ Request& request() {
   return instance;
 }
 
-void write_at_exit() noexcept {
+void write_at_end() noexcept {
   try {
     stop();
+    if (files_are_left_to_others()) return;
     const std::lock_guard lock(request().mutex);
-    if (::getpid() != request().process || files_are_left_to_others()) return;
     write_chrome_trace(path_of_this_process(request().path), request().site);
   } catch (const std::exception& error) {
     set_log_sink({});  // what the user's sink refers to may be gone by now
@@ -44,8 +44,8 @@ void write_at_exit() noexcept {
   }
 }
 
-// Handlers run in the reverse of the order in which they were registered. This one comes before main(), so by the time
-// it runs the runtime has stopped and its last events are in.
+// At exit() the last one asked for writes first. This one comes before main(), so by the time it writes the runtime has stopped
+// and its last events are in.
 [[maybe_unused]] const bool was_asked_for = [] {
   const std::optional<std::string> path = environment_text("TUTTI_TRACE");
   if (path) trace_until_exit(*path);
@@ -59,9 +59,9 @@ void trace_until_exit(const std::string& path, Site site) {
   const std::lock_guard lock(request().mutex);
   request().path = path;
   request().site = site;
-  if (std::exchange(request().process, ::getpid()) != 0) return;
+  if (std::exchange(request().process, ::getpid()) == ::getpid()) return;
   start();
-  std::atexit(write_at_exit);
+  write_at_end_of_process(write_at_end);
 }
 
 }  // namespace tutti::journal

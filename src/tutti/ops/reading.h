@@ -109,10 +109,22 @@ class Pending {
     SyncRequest request = request_;
     request.site = site;
     request.intent = intent;
+    request.sent_for = true;
     detail::finish_to_host(host_, request);
     return detail::elements<T>(host_);
   }
   [[nodiscard]] std::vector<T> get_all(Site site = {}) const { return get_all(Intent::unstated, site); }
+  // Never block, and so are no sync to any mode or budget. Nothing: the value is not there yet.
+  [[nodiscard]] std::optional<T> try_get(Site site = {}) const {
+    detail::check_one_element(host_, site);
+    const std::optional<std::vector<T>> all = try_get_all();
+    return all ? std::optional<T>(all->front()) : std::nullopt;
+  }
+  [[nodiscard]] std::optional<std::vector<T>> try_get_all() const {
+    if (!is_ready()) return std::nullopt;
+    detail::check_arrived(host_);
+    return detail::elements<T>(host_);
+  }
 
  private:
   Tensor host_;
@@ -131,10 +143,7 @@ template <Element T>
 std::optional<std::vector<T>> try_read(const Tensor& x, Site site = {}) {
   detail::check_dtype(x, dtype_of<T>, site);
   if (!x.is_ready()) return std::nullopt;
-  const Tensor host = detail::start_to_host(x, site);
-  if (!host.is_ready()) return std::nullopt;
-  detail::check_arrived(host);
-  return detail::elements<T>(host);
+  return read_async<T>(x, site).try_get_all();
 }
 
 // As NumPy prints the array; blocks for the value.

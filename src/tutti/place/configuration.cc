@@ -7,6 +7,7 @@
 
 #include "tutti/base/environment.h"
 #include "tutti/base/error.h"
+#include "tutti/base/known_variables.h"
 #include "tutti/base/log.h"
 #include "tutti/base/text.h"
 #include "tutti/hal/backend.h"
@@ -104,6 +105,7 @@ void simulate_from_environment() {
 
 const std::vector<PhysicalDeviceInfo>& physical_devices(Configuration& config) {
   if (config.physical) return *config.physical;
+  report_unknown_variables();
   if (!config.simulation_chosen) {
     simulate_from_environment();
     config.simulation_chosen = true;

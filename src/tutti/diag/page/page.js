@@ -45,9 +45,10 @@ function showDetails(lane, bar, all) {
   }
   const site = lane.raw.site[bar];
   if (site >= 0) {
-    const {class: kind, evidence, fix} = report.sites[site];
+    const {class: kind, evidence, fix, may_be: mayBe} = report.sites[site];
     add("Class", kind + ": " + evidence);
     if (fix) add("Fix", fix);
+    for (const each of mayBe) add("If " + each.if, each.fix);
     sites.mark(site);
     timeline.leave(site);
   }

@@ -55,16 +55,18 @@ function makeSites(report, pick) {
       element("p", {class: "about"}, site.reason + (wanted ? ", waiting for " + wanted : "")),
       element("p", {}, site.evidence));
     if (site.allowed > 0) cell.append(element("p", {class: "allowed"}, allowance(site)));
+    if (site.waiting > 0) cell.append(element("p", {}, humanCount(site.waiting) + " still waiting"));
     if (site.fix) cell.append(element("p", {class: "fix"}, site.fix));
+    for (const each of site.may_be) cell.append(element("p", {}, element("b", {}, "If " + each.if), " \u2192 ", each.fix));
     if (site.stack.length > 0) cell.append(stackOf(site, report.about_stacks));
-    const kind = element("span", {class: "class " + (!site.fix ? "needed" : site.demand ? "demand" : "flow")}, site.class);
+    const kind = element("span", {class: "class " + (!site.fix && site.may_be.length === 0 ? "needed" : site.demand ? "demand" : "flow")}, site.class);
     const number = (label, text) => element("td", {class: "number", "data-label": label}, text);
     const row = element("tr", {"data-site": index, "aria-selected": "false"},
       element("td", {class: "rank"}, String(index + 1)), cell, element("td", {class: "kind"}, kind),
       number("calls", humanCount(site.calls)), number("blocked", humanCount(site.blocked)),
       number("time", humanTime(site.blocked_ns)), number("idle", humanTime(site.device_idle_ns)));
     row.addEventListener("click", () => pick(index));
-    const words = [site.site, site.function, site.reason, site.class, site.evidence, site.fix || "", wanted, site.allowed_because || "",
+    const words = [site.site, site.function, site.reason, site.class, site.evidence, site.fix || "", ...site.may_be.map((each) => each.fix), wanted, site.allowed_because || "",
       site.demand ? "demand" : "flow"].join(" ").toLowerCase();
     body.append(row);
     return {row, words};

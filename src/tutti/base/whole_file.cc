@@ -1,0 +1,60 @@
+#include "tutti/base/whole_file.h"
+
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <system_error>
+#include <utility>
+
+#include "tutti/base/text.h"
+
+namespace tutti {
+
+namespace {
+
+[[noreturn]] void refuse(int error) { throw std::system_error(error, std::generic_category()); }
+
+// Two threads may write files of one name; a process that was killed may have left some behind.
+std::string temporary_name(const std::filesystem::path& path) {
+  static constinit std::atomic<unsigned> made{0};
+  return text(path.string(), ".", ::getpid(), ".", made.fetch_add(1, std::memory_order_relaxed), ".tmp");
+}
+
+}  // namespace
+
+WholeFile::WholeFile(const std::string& path) : path_(path) {
+  std::error_code none;
+  const std::filesystem::file_status before = std::filesystem::status(path_, none);
+  if (exists(before)) {
+    if (::access(path.c_str(), W_OK) != 0) refuse(errno);
+    path_ = std::filesystem::canonical(path_);  // a link stays one
+  }
+  const bool is_replaced = !exists(before) || is_regular_file(before);
+  if (is_replaced) {
+    temporary_ = temporary_name(path_);
+    std::filesystem::remove(temporary_, none);
+  }
+  file_ = std::fopen(is_replaced ? temporary_.c_str() : path_.c_str(), is_replaced ? "wbx" : "wb");
+  if (file_ == nullptr) refuse(errno);
+  if (is_regular_file(before)) std::filesystem::permissions(temporary_, before.permissions(), none);
+}
+
+WholeFile::~WholeFile() {
+  if (file_ == nullptr) return;
+  std::fclose(file_);
+  std::error_code none;
+  if (!temporary_.empty()) std::filesystem::remove(temporary_, none);
+}
+
+void WholeFile::write(std::string_view piece) {
+  if (std::fwrite(piece.data(), 1, piece.size(), file_) != piece.size()) refuse(errno);
+}
+
+void WholeFile::finish() {
+  if (std::fflush(file_) != 0) refuse(errno);
+  if (!temporary_.empty()) std::filesystem::rename(temporary_, path_);
+  if (std::fclose(std::exchange(file_, nullptr)) != 0) refuse(errno);
+}
+
+}  // namespace tutti

@@ -1,0 +1,29 @@
+// A file that is there as a whole or not at all.
+#pragma once
+
+#include <cstdio>
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+namespace tutti {
+
+// Written under another name in the same folder; finish() gives it its own, in the place of what was there. What is no regular
+// file (a device, a pipe) is written to as it is. Throws std::system_error.
+class WholeFile {
+ public:
+  explicit WholeFile(const std::string& path);
+  ~WholeFile();  // removes what was not finished
+  WholeFile(const WholeFile&) = delete;
+  WholeFile& operator=(const WholeFile&) = delete;
+
+  void write(std::string_view piece);
+  void finish();
+
+ private:
+  std::filesystem::path path_;
+  std::filesystem::path temporary_;  // empty: written in place
+  std::FILE* file_ = nullptr;
+};
+
+}  // namespace tutti
