@@ -16,7 +16,7 @@ inline constexpr int warp_lanes = 32;
 
 // Elements that one thread holds.
 template <class T>
-inline constexpr int held_elements = sizeof(T) == 8 ? 8 : 32;
+inline constexpr int held_elements = sizeof(T) == 8 ? 16 : 32;
 
 struct Largest {
   template <class W>
