@@ -3,7 +3,6 @@
 
 namespace tutti::kernels::cuda {
 
-[[maybe_unused]] static const bool rectifiers_registered = register_family(Rectifiers{});
-[[maybe_unused]] static const bool activations_registered = register_family(Activations{});
+[[maybe_unused]] static const bool is_registered = register_families(Rectifiers{}, Activations{});
 
 }  // namespace tutti::kernels::cuda

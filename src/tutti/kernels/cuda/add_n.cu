@@ -173,37 +173,33 @@ void add_all(const KernelCall& call, KernelContext& context) {
 }  // namespace
 
 // The sum so far of half precision that takes more than one launch, in f32.
-static std::int64_t add_n_workspace(const OpCall& call, const Inference& in) {
-  const DType dtype = in.dtype(0);
-  const std::size_t n_inputs = in.inputs();
-  if ((dtype != DType::f16 && dtype != DType::bf16) || n_inputs <= most_strided) return 0;
-  const auto lies_packed = [](const OpInput& input) {
-    if (input.tensor == nullptr) return false;
-    Operand operand = operand_of(*input.tensor);
-    operand.data = input.tensor->kernel_address();
-    return is_packed(operand);
-  };
-  if (n_inputs <= most_dense && std::ranges::all_of(call.inputs(), lies_packed)) return 0;
-  return element_count(in.shape(0)).value_or(0) * static_cast<std::int64_t>(sizeof(float));
+static std::int64_t add_n_bytes(const WorkspaceCall& call) {
+  const Operand first = call.input(0);
+  const std::size_t n_inputs = call.inputs();
+  if (!half_dtypes.contains(first.dtype) || n_inputs <= most_strided) return 0;
+  bool are_packed = n_inputs <= most_dense;
+  for (std::size_t i = 0; i < n_inputs && are_packed; ++i) {
+    Operand operand = call.input(i);
+    operand.data = const_cast<std::byte*>(call.address(i));
+    are_packed = !operand.is_immediate && is_packed(operand);
+  }
+  return are_packed ? 0 : first.count() * static_cast<std::int64_t>(sizeof(float));
 }
 
 static void add_n(const KernelCall& call, KernelContext& context) {
   if (call.out().count() == 0) return;
   if (call.inputs == 1) return copy_operand(call.in(0), call.out(), queue_of(context), call);
-  switch (call.out().dtype) {
-    case DType::boolean: return add_all<LogicalOr, std::uint8_t>(call, context);
-    case DType::u8:
-    case DType::i8: return add_all<Add, std::uint8_t>(call, context);
-    case DType::i16: return add_all<Add, std::uint16_t>(call, context);
-    case DType::i32: return add_all<Add, std::uint32_t>(call, context);
-    case DType::i64: return add_all<Add, std::uint64_t>(call, context);
-    case DType::f16: return add_all<Add, __half>(call, context);
-    case DType::bf16: return add_all<Add, __nv_bfloat16>(call, context);
-    case DType::f32: return add_all<Add, float>(call, context);
-    case DType::f64: return add_all<Add, double>(call, context);
-  }
+  visit_stored<any_dtype>(call.out().dtype, [&]<class T>(T) {
+    if constexpr (std::is_same_v<T, StoredBool>) {
+      add_all<LogicalOr, std::uint8_t>(call, context);
+    } else if constexpr (std::is_integral_v<T>) {
+      add_all<Add, std::make_unsigned_t<T>>(call, context);
+    } else {
+      add_all<Add, T>(call, context);
+    }
+  });
 }
 
-[[maybe_unused]] static const bool is_registered = register_cuda_kernel("AddN", add_n, add_n_workspace);
+[[maybe_unused]] static const bool is_registered = register_cuda_kernel("AddN", add_n, workspace<add_n_bytes>);
 
 }  // namespace tutti::kernels::cuda

@@ -3,8 +3,6 @@
 
 namespace tutti::kernels::cuda {
 
-[[maybe_unused]] static const bool circulars_registered = register_family(Circulars{});
-[[maybe_unused]] static const bool inverse_circulars_registered = register_family(InverseCirculars{});
-[[maybe_unused]] static const bool angles_registered = register_family(Angles{});
+[[maybe_unused]] static const bool is_registered = register_families(Circulars{}, InverseCirculars{}, Angles{});
 
 }  // namespace tutti::kernels::cuda

@@ -172,12 +172,7 @@ static void matrix_band_part(const KernelCall& call, KernelContext& context) {
   const Operand& x = device_input(call, 0);
   if (call.out().count() == 0) return;
   Queue& queue = queue_of(context);
-  switch (size_of(x.dtype)) {
-    case 1: return band_of<std::uint8_t>(x, call, queue);
-    case 2: return band_of<std::uint16_t>(x, call, queue);
-    case 4: return band_of<std::uint32_t>(x, call, queue);
-    default: return band_of<std::uint64_t>(x, call, queue);
-  }
+  visit_size(size_of(x.dtype), [&]<class U>(U) { band_of<U>(x, call, queue); });
 }
 
 [[maybe_unused]] static const bool is_registered = register_cuda_kernel("MatrixBandPart", matrix_band_part);

@@ -22,9 +22,15 @@ struct Batch {
   Loaded<T, width> pack[unroll];
 };
 
-// Enough bytes in flight for each thread to hide the memory's latency.
-template <class... In>
-inline constexpr int dense_unroll = sizeof...(In) > 1 ? 2 : 4;
+// A function that computes a lot says is_costly: each of its uses is a lot of code.
+template <class F>
+inline constexpr bool is_costly = requires { requires F::is_costly; };
+
+// Enough bytes in flight for each thread to hide the memory's latency; a costly function hides it by itself.
+template <class F, class... In>
+inline constexpr int dense_unroll = is_costly<F>        ? 1
+                                    : sizeof...(In) > 1 ? 2
+                                                        : 4;
 
 template <int width, int unroll, class T>
 __device__ __forceinline__ Batch<T, width, unroll> load_dense(const Source<T>& in, std::int64_t first, std::int64_t step,

@@ -3,8 +3,6 @@
 
 namespace tutti::kernels::cuda {
 
-[[maybe_unused]] static const bool bits_registered = register_family(Bits{});
-[[maybe_unused]] static const bool shifts_registered = register_family(Shifts{});
-[[maybe_unused]] static const bool complements_registered = register_family(Complements{});
+[[maybe_unused]] static const bool is_registered = register_families(Bits{}, Shifts{}, Complements{});
 
 }  // namespace tutti::kernels::cuda

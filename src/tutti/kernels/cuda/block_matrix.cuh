@@ -8,7 +8,6 @@
 
 #include "tutti/base/error.h"
 #include "tutti/base/text.h"
-#include "tutti/exec/op_call.h"
 #include "tutti/kernels/cuda/launch.h"
 
 namespace tutti::kernels::cuda {
@@ -22,23 +21,23 @@ struct Batch2D {
 };
 
 // The last two axes, and how many there are of them.
-inline Batch2D matrices_of(const Shape& shape) {
+inline Batch2D matrices_of(const Operand& x) {
   Batch2D out;
-  const std::int64_t rows = shape[shape.size() - 2];
-  const std::int64_t columns = shape[shape.size() - 1];
+  const std::int64_t rows = x.axes[x.rank - 2U].size;
+  const std::int64_t columns = x.axes[x.rank - 1U].size;
   constexpr std::int64_t most = std::numeric_limits<int>::max() / 2;
   out.rows = static_cast<int>(std::min(rows, most));
   out.columns = static_cast<int>(std::min(columns, most));
-  for (std::size_t i = 0; i + 2 < shape.size(); ++i) out.count *= shape[i];
+  for (std::size_t i = 0; i + 2U < x.rank; ++i) out.count *= x.axes[i].size;
   return out;
 }
 
 inline Batch2D matrices_of(const Operand& x, const KernelCall& call) {
-  Shape shape;
-  for (std::size_t i = 0; i < x.rank; ++i) shape.push_back(x.axes[i].size);
-  const Batch2D out = matrices_of(shape);
-  if (out.rows != shape[x.rank - 2U] || out.columns != shape[x.rank - 1U])
-    throw KernelFailed(text("matrices of ", shape[x.rank - 2U], " x ", shape[x.rank - 1U], " are too large"), call.site);
+  const Batch2D out = matrices_of(x);
+  const std::int64_t rows = x.axes[x.rank - 2U].size;
+  const std::int64_t columns = x.axes[x.rank - 1U].size;
+  if (out.rows != rows || out.columns != columns)
+    throw KernelFailed(text("matrices of ", rows, " x ", columns, " are too large"), call.site);
   return out;
 }
 

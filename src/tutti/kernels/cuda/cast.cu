@@ -1,54 +1,52 @@
-#include "tutti/kernels/cuda/cast.h"
-
 #include "tutti/kernels/cuda/cast.cuh"
 #include "tutti/kernels/cuda/copy.h"
+#include "tutti/kernels/cuda/elementwise.cuh"
 #include "tutti/kernels/cuda/registration.h"
+#include "tutti/kernels/cuda/tagged.cuh"
 
 namespace tutti::kernels::cuda {
 
 namespace {
 
-// Any element as the widest of its kind, std::int64_t or double, which holds it exactly.
-template <class Wide>
-__device__ __forceinline__ Wide load_wide(const void* data, DType dtype, std::int64_t at) {
-  const auto as = [&]<class T>(std::type_identity<T>) { return convert<Wide>(static_cast<const T*>(data)[at]); };
-  if constexpr (std::is_same_v<Wide, double>) {
-    switch (dtype) {
-      case DType::f16: return as(std::type_identity<__half>{});
-      case DType::bf16: return as(std::type_identity<__nv_bfloat16>{});
-      case DType::f32: return as(std::type_identity<float>{});
-      default: return as(std::type_identity<double>{});
-    }
-  } else {
-    switch (dtype) {
-      case DType::boolean: return as(std::type_identity<Truth>{});
-      case DType::u8: return as(std::type_identity<std::uint8_t>{});
-      case DType::i8: return as(std::type_identity<std::int8_t>{});
-      case DType::i16: return as(std::type_identity<std::int16_t>{});
-      case DType::i32: return as(std::type_identity<std::int32_t>{});
-      default: return as(std::type_identity<std::int64_t>{});
-    }
-  }
+// Pairs of dtypes that are cast often have a kernel each for dense operands: those that networks and masks are made of, and f32
+// with each of the others.
+constexpr DTypes usual{DType::boolean, DType::i32, DType::i64, DType::f16, DType::bf16, DType::f32};
+constexpr bool is_usual(DType from, DType to) {
+  return from != to && (usual.contains(from) || to == DType::f32) && (usual.contains(to) || from == DType::f32);
 }
 
+// Whether it was launched.
+bool cast_dense(const KernelCall& call, Queue& queue) {
+  if (!is_usual(call.in(0).dtype, call.out().dtype)) return false;
+  return visit_dtype<any_dtype>(call.in(0).dtype, [&]<class HostFrom>(HostFrom) {
+    return visit_dtype<any_dtype>(call.out().dtype, [&]<class HostTo>(HostTo) {
+      if constexpr (is_usual(dtype_of<HostFrom>, dtype_of<HostTo>)) {
+        using From = typename StoredElement<dtype_of<HostFrom>>::type;
+        using To = typename StoredElement<dtype_of<HostTo>>::type;
+        return launch_dense<Convert<To>, To, From>(Convert<To>{}, queue, call, std::index_sequence<0>{});
+      } else {
+        return false;
+      }
+    });
+  });
+}
+
+template <class Wide, DType... to>
+__device__ __forceinline__ void store_cast(void* data, DType dtype, std::int64_t at, Wide x) {
+  const auto store_if = [&]<DType candidate>(std::integral_constant<DType, candidate>) {
+    using T = typename StoredElement<candidate>::type;
+    if (dtype == candidate) static_cast<T*>(data)[at] = convert<T>(x);
+    return dtype == candidate;
+  };
+  (void)(store_if(std::integral_constant<DType, to>{}) || ...);
+}
 template <class Wide>
 __device__ __forceinline__ void store_wide(void* data, DType dtype, std::int64_t at, Wide x) {
-  const auto as = [&]<class T>(std::type_identity<T>) { static_cast<T*>(data)[at] = convert<T>(x); };
-  switch (dtype) {
-    case DType::boolean: return as(std::type_identity<Truth>{});
-    case DType::u8: return as(std::type_identity<std::uint8_t>{});
-    case DType::i8: return as(std::type_identity<std::int8_t>{});
-    case DType::i16: return as(std::type_identity<std::int16_t>{});
-    case DType::i32: return as(std::type_identity<std::int32_t>{});
-    case DType::i64: return as(std::type_identity<std::int64_t>{});
-    case DType::f16: return as(std::type_identity<__half>{});
-    case DType::bf16: return as(std::type_identity<__nv_bfloat16>{});
-    case DType::f32: return as(std::type_identity<float>{});
-    case DType::f64: return as(std::type_identity<double>{});
-  }
+  store_cast<Wide, DType::boolean, DType::u8, DType::i8, DType::i16, DType::i32, DType::i64, DType::f16, DType::bf16, DType::f32,
+             DType::f64>(data, dtype, at, x);
 }
 
-// Every pair of dtypes in one kernel, for operands that lie in any way: rare enough not to deserve a kernel each.
+// Every pair of dtypes in one kernel, for operands that lie in any way.
 template <class Wide, class Index>
 __global__ void cast_strided_kernel(void* out, DType to, Source<std::uint64_t> in, DType from, Layout<Index, 2> layout) {
   constexpr int unroll = strided_unroll<1>;
@@ -60,7 +58,7 @@ __global__ void cast_strided_kernel(void* out, DType to, Source<std::uint64_t> i
     const Index i = first + u * blockDim.x;
     if (i >= layout.count) continue;
     layout.locate(i, at[u]);
-    x[u] = in.data == nullptr ? load_wide<Wide>(&in.value, from, 0) : load_wide<Wide>(in.data, from, at[u][1]);
+    x[u] = in.data == nullptr ? load_as<Wide>(&in.value, from, 0) : load_as<Wide>(in.data, from, at[u][1]);
   }
 #pragma unroll
   for (int u = 0; u < unroll; ++u) {
@@ -88,7 +86,7 @@ static void cast(const KernelCall& call, KernelContext& context) {
   Queue& queue = queue_of(context);
   if (in.dtype == out.dtype) return copy_operand(in, out, queue, call);
   if (out.count() == 0) return;
-  if (is_floating(out.dtype) ? cast_dense_to_floating(call, queue) : cast_dense_to_integer(call, queue)) return;
+  if (cast_dense(call, queue)) return;
   const std::array operands{&out, &in};
   const Axes axes = collapse(operands);
   const bool is_small = axes.fits_32_bits();

@@ -3,14 +3,9 @@
 
 #include <limits>
 
-#include "tutti/kernels/cuda/elementwise.cuh"
+#include "tutti/kernels/cuda/stored.cuh"
 
 namespace tutti::kernels::cuda {
-
-// A stored bool, whatever its bits.
-struct Truth {
-  std::uint8_t byte;
-};
 
 // Cut off towards zero, with what was lost marked in the lowest bit: rounded to half precision, the result is then that of
 // rounding x once.
@@ -46,12 +41,12 @@ __device__ __forceinline__ To saturate(From x) {
 
 template <class To, class From>
 __device__ __forceinline__ To convert(From x) {
-  if constexpr (std::is_same_v<From, Truth>) {
+  if constexpr (std::is_same_v<From, StoredBool>) {
     return convert<To>(static_cast<std::uint8_t>(x.byte != 0));
   } else if constexpr (is_half<From>) {
     return convert<To>(widen(x));
-  } else if constexpr (std::is_same_v<To, Truth>) {
-    return Truth{static_cast<std::uint8_t>(x != From{0})};
+  } else if constexpr (std::is_same_v<To, StoredBool>) {
+    return StoredBool{static_cast<std::uint8_t>(x != From{0})};
   } else if constexpr (is_half<To>) {
     if constexpr (sizeof(From) == 8 || std::is_same_v<From, std::int32_t>) {
       return narrow<To>(to_odd(x));
@@ -72,25 +67,5 @@ struct Convert {
     return convert<To>(x);
   }
 };
-
-template <class To>
-bool cast_dense(const KernelCall& call, Queue& queue) {
-  const auto from = [&]<class From>(std::type_identity<From>) {
-    return launch_dense<Convert<To>, To, From>(Convert<To>{}, queue, call, std::index_sequence<0>{});
-  };
-  switch (call.in(0).dtype) {
-    case DType::boolean: return from(std::type_identity<Truth>{});
-    case DType::u8: return from(std::type_identity<std::uint8_t>{});
-    case DType::i8: return from(std::type_identity<std::int8_t>{});
-    case DType::i16: return from(std::type_identity<std::int16_t>{});
-    case DType::i32: return from(std::type_identity<std::int32_t>{});
-    case DType::i64: return from(std::type_identity<std::int64_t>{});
-    case DType::f16: return from(std::type_identity<__half>{});
-    case DType::bf16: return from(std::type_identity<__nv_bfloat16>{});
-    case DType::f32: return from(std::type_identity<float>{});
-    case DType::f64: return from(std::type_identity<double>{});
-  }
-  return false;
-}
 
 }  // namespace tutti::kernels::cuda

@@ -80,9 +80,9 @@ void cholesky_with(const KernelCall& call, Queue& queue, const Batch2D& a) {
 
 }  // namespace
 
-static std::int64_t cholesky_workspace(const OpCall& /*call*/, const Inference& in) {
-  const Batch2D a = matrices_of(in.shape(0));
-  const auto element = static_cast<std::int64_t>(size_of(in.dtype(0)));
+static std::int64_t cholesky_bytes(const WorkspaceCall& call) {
+  const Batch2D a = matrices_of(call.input(0));
+  const auto element = static_cast<std::int64_t>(size_of(call.input(0).dtype));
   return bytes_of(a, element) <= most_shared_bytes ? 0 : large_cholesky_bytes(a.count, a.rows, element);
 }
 
@@ -101,6 +101,7 @@ static void cholesky(const KernelCall& call, KernelContext& context) {
   }
 }
 
-[[maybe_unused]] static const bool is_registered = register_cuda_kernel("Cholesky", cholesky, cholesky_workspace, wide_floats);
+[[maybe_unused]] static const bool is_registered =
+    register_cuda_kernel("Cholesky", cholesky, workspace<cholesky_bytes>, wide_floats);
 
 }  // namespace tutti::kernels::cuda

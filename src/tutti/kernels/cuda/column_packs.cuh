@@ -8,12 +8,11 @@
 namespace tutti::kernels::cuda {
 
 inline constexpr int column_pack_threads = 256;
-inline constexpr int column_tile = 32;  // columns of a block
 
 // Where one column a thread leaves too few bytes in flight, or too little to do between loads.
 template <class R>
 consteval bool takes_column_packs() {
-  if constexpr (SharesItself<R>) {
+  if constexpr (HasOneForm<R>) {
     return false;
   } else {
     return sizeof(typename R::Element) < (TakesGroups<R> ? 8 : 4);
@@ -82,18 +81,6 @@ struct Columns {
     return std::bit_cast<Pack<Element, n>>(packed).lane[k];
   }
 };
-
-// Whether the columns lie side by side and every row of a pack begins where it can be loaded at once.
-inline bool lies_in_packs(const ReductionTask& task, std::int64_t together, std::size_t element_bytes) {
-  const RowAxes& kept = task.kept;
-  const int inner = kept.rank - 1;
-  if (task.lanes != column_tile || task.reduced.rank != 1 || task.reduced.stride[0] % together != 0) return false;
-  if (inner < 0 || kept.stride[inner] != 1 || kept.size[inner] % together != 0) return false;
-  for (int i = 0; i < inner; ++i) {
-    if (kept.stride[i] % together != 0) return false;
-  }
-  return reinterpret_cast<std::uintptr_t>(task.data) % (static_cast<std::size_t>(together) * element_bytes) == 0;
-}
 
 // The packs of n rows, each column into its state.
 template <class C, int n>

@@ -1,9 +1,8 @@
-// Comparisons.
+// Comparisons, limits, and what kind of number a float is.
 #include "tutti/kernels/cuda/family.cuh"
 
 namespace tutti::kernels::cuda {
 
-[[maybe_unused]] static const bool equalities_registered = register_family(Equalities{});
-[[maybe_unused]] static const bool orders_registered = register_family(Orders{});
+[[maybe_unused]] static const bool is_registered = register_families(Equalities{}, Orders{}, Extremes{}, Limits{}, Tests{});
 
 }  // namespace tutti::kernels::cuda

@@ -83,13 +83,7 @@ void join(JoinTask& task, int pieces, Queue& queue, const KernelCall& call) {
     in_units.pieces[i].length /= unit;
     in_units.pieces[i].offset /= unit;
   }
-  switch (unit) {
-    case 1: return launch_join<std::uint8_t>(in_units, pieces, queue, call);
-    case 2: return launch_join<std::uint16_t>(in_units, pieces, queue, call);
-    case 4: return launch_join<std::uint32_t>(in_units, pieces, queue, call);
-    case 8: return launch_join<std::uint64_t>(in_units, pieces, queue, call);
-    default: return launch_join<uint4>(in_units, pieces, queue, call);
-  }
+  visit_unit(unit, [&]<class Unit>(Unit) { launch_join<Unit>(in_units, pieces, queue, call); });
 }
 
 // A copy each, in one launch.
@@ -164,14 +158,7 @@ static void concat(const KernelCall& call, KernelContext& context) {
   if (out.count() == 0) return;
   const auto axis = static_cast<std::size_t>(call.attributes->as<ConcatAttributes>().axis);
   const auto size = static_cast<std::int64_t>(size_of(out.dtype));
-  if (is_small_and_strided(call)) {
-    switch (size) {
-      case 1: return join_strided<std::uint8_t>(call, axis, queue);
-      case 2: return join_strided<std::uint16_t>(call, axis, queue);
-      case 4: return join_strided<std::uint32_t>(call, axis, queue);
-      default: return join_strided<std::uint64_t>(call, axis, queue);
-    }
-  }
+  if (is_small_and_strided(call)) return visit_size(size_of(out.dtype), [&]<class U>(U) { join_strided<U>(call, axis, queue); });
   JoinTask task{};
   task.out = out.data;
   task.lines = 1;

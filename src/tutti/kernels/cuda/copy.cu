@@ -2,29 +2,17 @@
 
 #include "tutti/kernels/cuda/elementwise.cuh"
 #include "tutti/kernels/cuda/registration.h"
-#include "tutti/kernels/cuda/repeats.cuh"
 #include "tutti/kernels/cuda/runs.cuh"
 
 namespace tutti::kernels::cuda {
 
 namespace {
 
-// Calls use(U{}) with the unsigned integer as wide as an element.
-template <class Use>
-void with_size(std::int64_t bytes, Use&& use) {
-  switch (bytes) {
-    case 1: return use(std::uint8_t{});
-    case 2: return use(std::uint16_t{});
-    case 4: return use(std::uint32_t{});
-    default: return use(std::uint64_t{});
-  }
-}
-
-// Whether elements lie side by side in the output, and in the input too, backwards, or as one that stands for all, but cannot be
-// had in packs of both: lines long enough for their ends not to count.
+// Whether elements lie side by side in the output, and in the input too or backwards, but cannot be had in packs of both: lines
+// long enough for their ends not to count.
 bool are_lines_apart(const Axes& axes) noexcept {
   constexpr std::int64_t shortest = 512;  // bytes
-  if (axes.rank == 0 || axes.stride[0][0] != 1 || std::abs(axes.stride[0][1]) > 1) return false;
+  if (axes.rank == 0 || axes.stride[0][0] != 1 || std::abs(axes.stride[0][1]) != 1) return false;
   if (axes.size[0] * axes.element_bytes[0] < shortest) return false;
   Axes packs = axes;
   return !into_packs(packs, pack_bytes / axes.element_bytes[0], false);
@@ -32,11 +20,10 @@ bool are_lines_apart(const Axes& axes) noexcept {
 
 template <class U, int step>
 void copy_lines(const Axes& axes, Queue& queue, const KernelCall& call) {
-  constexpr std::int64_t at_a_time = std::int64_t{run_threads} * runs_in_flight<step>;
   const auto* from = reinterpret_cast<const U*>(axes.data[1]);
   const std::int64_t packs = (axes.size[0] + pack_width<U> - 1) / pack_width<U> + 1;
   const std::int64_t count = axes.count() / axes.size[0] * packs;
-  const Grid grid{dim3(static_cast<unsigned>((count + at_a_time - 1) / at_a_time)), dim3(run_threads)};
+  const Grid grid{dim3(static_cast<unsigned>((count + run_threads - 1) / run_threads)), dim3(run_threads)};
   launch<copy_lines_kernel<U, step>>(queue, call, grid, reinterpret_cast<U*>(axes.data[0]), from, span_of<U>(axes, 1),
                                      Layout<std::uint32_t, 2>(axes), Divisor<std::uint32_t>(packs),
                                      static_cast<std::uint32_t>(count));
@@ -45,35 +32,8 @@ void copy_lines(const Axes& axes, Queue& queue, const KernelCall& call) {
 template <class U>
 void copy_lines(const Axes& axes, Queue& queue, const KernelCall& call) {
   for_each_32_bit_part(axes, [&](const Axes& part) {
-    switch (part.stride[0][1]) {
-      case 0: return copy_lines<U, 0>(part, queue, call);
-      case 1: return copy_lines<U, 1>(part, queue, call);
-      default: return copy_lines<U, -1>(part, queue, call);
-    }
+    part.stride[0][1] > 0 ? copy_lines<U, 1>(part, queue, call) : copy_lines<U, -1>(part, queue, call);
   });
-}
-
-template <class U, int times>
-void copy_repeats(const Axes& axes, Queue& queue, const KernelCall& call) {
-  constexpr std::int64_t at_a_time = std::int64_t{repeat_threads} * repeats_in_flight<U, times>;
-  const std::int64_t length = axes.size[0] * axes.size[1];
-  const std::int64_t packs = (length + pack_width<U> - 1) / pack_width<U>;
-  const std::int64_t count = axes.count() / length * packs;
-  const Grid grid{dim3(static_cast<unsigned>((count + at_a_time - 1) / at_a_time)), dim3(repeat_threads)};
-  launch<copy_repeats_kernel<U, times>>(queue, call, grid, reinterpret_cast<U*>(axes.data[0]),
-                                        reinterpret_cast<const U*>(axes.data[1]), Layout<std::uint32_t, 2>(axes),
-                                        Divisor<std::uint32_t>(packs), static_cast<std::uint32_t>(count));
-}
-
-template <class U>
-void copy_repeats(const Axes& axes, Queue& queue, const KernelCall& call) {
-  if constexpr (pack_width<U> > 2) {
-    if (repeats_in_packs(axes, 2)) return copy_repeats<U, 2>(axes, queue, call);
-  }
-  if constexpr (pack_width<U> > 4) {
-    if (repeats_in_packs(axes, 4)) return copy_repeats<U, 4>(axes, queue, call);
-  }
-  copy_repeats<U, 0>(axes, queue, call);
 }
 
 }  // namespace
@@ -98,18 +58,17 @@ void copy_operand(const Operand& from, const Operand& to, Queue& queue, const Ke
   }
   if (!is_fill && are_lines_apart(axes)) {
     revisit_soon(axes);
-    return with_size(size, [&]<class U>(U) { copy_lines<U>(axes, queue, call); });
+    return visit_size(size_of(to.dtype), [&]<class U>(U) { copy_lines<U>(axes, queue, call); });
   }
-  if (!is_fill && repeats_elements(axes)) return with_size(size, [&]<class U>(U) { copy_repeats<U>(axes, queue, call); });
   if (!is_fill) {
     enlarge_elements(axes);
     revisit_soon(axes);
   }
-  with_size(axes.element_bytes[0], [&]<class U>(U) {
+  visit_size(static_cast<std::size_t>(axes.element_bytes[0]), [&]<class U>(U) {
     const Source<U> source = source_of<U>(from, is_fill);
     constexpr int width = pack_width<U>;
     if (is_fill && axes.is_dense(0) && is_aligned(to, pack_bytes)) {
-      launch<dense_kernel<Same, U, U>>(queue, call, grid_for((count + width - 1) / width, dense_unroll<U>, queue), Same{},
+      launch<dense_kernel<Same, U, U>>(queue, call, grid_for((count + width - 1) / width, dense_unroll<Same, U>, queue), Same{},
                                        to.as<U>(), count, source);
       return;
     }

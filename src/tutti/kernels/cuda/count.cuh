@@ -5,7 +5,7 @@
 #include <type_traits>
 
 #include "tutti/kernels/cuda/accumulate.cuh"
-#include "tutti/tensor/dtype.h"
+#include "tutti/tensor/dtype_visit.h"
 
 namespace tutti::kernels::cuda {
 
@@ -14,17 +14,6 @@ namespace tutti::kernels::cuda {
 inline unsigned long long value_bits(DType dtype) {
   const unsigned long long all = std::numeric_limits<unsigned long long>::max() >> (64 - 8 * size_of(dtype));
   return is_floating(dtype) ? all >> 1U : all;
-}
-
-// Calls visit with an unsigned number of the dtype's size.
-template <class Visit>
-void visit_width(DType dtype, Visit&& visit) {
-  switch (size_of(dtype)) {
-    case 1: return visit(std::uint8_t{});
-    case 2: return visit(std::uint16_t{});
-    case 4: return visit(std::uint32_t{});
-    default: return visit(std::uint64_t{});
-  }
 }
 
 // A word of elements: the lowest bit and the highest of each.

@@ -116,32 +116,20 @@ void run_mean(const KernelCall& call, Queue& queue) {
 }  // namespace
 
 static void cross_entropy(const KernelCall& call, KernelContext& context) {
-  Queue& queue = queue_of(context);
-  switch (call.in(0).dtype) {
-    case DType::f16: return run_cross_entropy<__half>(call, queue);
-    case DType::bf16: return run_cross_entropy<__nv_bfloat16>(call, queue);
-    case DType::f32: return run_cross_entropy<float>(call, queue);
-    default: return run_cross_entropy<double>(call, queue);
-  }
+  visit_stored<floating_dtypes>(call.in(0).dtype, [&]<class T>(T) { run_cross_entropy<T>(call, queue_of(context)); });
 }
 
 static void cross_entropy_mean(const KernelCall& call, KernelContext& context) {
-  Queue& queue = queue_of(context);
-  switch (call.in(0).dtype) {
-    case DType::f16: return run_mean<__half>(call, queue);
-    case DType::bf16: return run_mean<__nv_bfloat16>(call, queue);
-    case DType::f32: return run_mean<float>(call, queue);
-    default: return run_mean<double>(call, queue);
-  }
+  visit_stored<floating_dtypes>(call.in(0).dtype, [&]<class T>(T) { run_mean<T>(call, queue_of(context)); });
 }
 
-static std::int64_t cross_entropy_workspace(const OpCall&, const Inference& in) {
-  const LineShape shape(in.shape(0));
+static std::int64_t cross_entropy_bytes(const WorkspaceCall& call) {
+  const LineShape shape(call.input(0));
   return shape.length > LineParts::least ? exp_part_bytes(shape) : 0;
 }
 
 [[maybe_unused]] static const bool is_registered =
-    register_cuda_kernel("SparseSoftmaxCrossEntropyWithLogits", cross_entropy, cross_entropy_workspace, floating_dtypes) &&
+    register_cuda_kernel("SparseSoftmaxCrossEntropyWithLogits", cross_entropy, workspace<cross_entropy_bytes>, floating_dtypes) &&
     register_cuda_kernel("CrossEntropyMean", cross_entropy_mean, nullptr, floating_dtypes);
 
 }  // namespace tutti::kernels::cuda

@@ -12,12 +12,4 @@ const Operand& device_input(const KernelCall& call, std::size_t i) {
   return call.in(i);
 }
 
-Operand operand_of(const TensorImpl& tensor) noexcept {
-  Operand operand;
-  operand.dtype = tensor.dtype();
-  operand.rank = static_cast<std::uint8_t>(tensor.shape().size());
-  for (std::size_t i = 0; i < operand.rank; ++i) operand.axes[i] = {tensor.shape()[i], tensor.strides()[i]};
-  return operand;
-}
-
 }  // namespace tutti::kernels::cuda

@@ -148,12 +148,7 @@ void dot(const KernelCall& call, Queue& queue) {
   ReductionTask& task = plan.reduction.task;
   task.out = call.out().data;
   if (task.parts > 1) task.partials = call.scratch().data;
-  switch (call.out().dtype) {
-    case DType::f16: return run<__half>(plan, queue, call);
-    case DType::bf16: return run<__nv_bfloat16>(plan, queue, call);
-    case DType::f32: return run<float>(plan, queue, call);
-    default: return run<double>(plan, queue, call);
-  }
+  visit_stored<floating_dtypes>(call.out().dtype, [&]<class T>(T) { run<T>(plan, queue, call); });
 }
 
 }  // namespace tutti::kernels::cuda

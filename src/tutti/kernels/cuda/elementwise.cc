@@ -2,10 +2,6 @@
 
 #include <algorithm>
 
-#include "tutti/base/error.h"
-#include "tutti/base/text.h"
-#include "tutti/exec/op_table.h"
-
 namespace tutti::kernels::cuda {
 
 Grid grid_for(std::int64_t items, int per_thread, const Queue& queue) noexcept {
@@ -17,10 +13,6 @@ Grid grid_for(std::int64_t items, int per_thread, const Queue& queue) noexcept {
   const std::int64_t threads = std::clamp(divided_up(wanted, warp) * warp, fewest, most);
   return {.blocks = dim3(static_cast<unsigned>(divided_up(items, threads * per_thread))),
           .threads = dim3(static_cast<unsigned>(threads))};
-}
-
-void refuse_dtype(const KernelCall& call, DType dtype) {
-  throw KernelFailed(text(call.op->name, " has no CUDA kernel for ", to_string(dtype), "; cast the input first"), call.site);
 }
 
 }  // namespace tutti::kernels::cuda

@@ -23,7 +23,7 @@ namespace tutti::kernels::cuda {
 template <class F, class Out, class... In>
 __global__ void dense_kernel(F f, Out* out, std::int64_t count, Source<In>... in) {
   constexpr int width = pack_width<Out, In...>;
-  constexpr int unroll = dense_unroll<In...>;
+  constexpr int unroll = dense_unroll<F, In...>;
   const std::int64_t whole = count / width;
   const std::int64_t step = blockDim.x;
   const std::int64_t first = static_cast<std::int64_t>(blockIdx.x) * step * unroll + threadIdx.x;
@@ -91,6 +91,19 @@ __device__ __forceinline__ void store_strided(const F& f, Out* out, const std::i
 template <int width>
 inline constexpr int strided_unroll = width > 1 && width < 16 ? 2 : 4;
 
+// Where the elements of a thread lie, and which of them there are.
+template <int width, int unroll, std::size_t operands>
+__device__ __forceinline__ void locate_all(const Tiling& tiling, const Layout<std::uint32_t, operands>& layout,
+                                           std::int32_t (&at)[unroll][operands], bool (&is_in)[unroll]) {
+  if (tiling.is_used) return locate_in_tile<width>(tiling, layout, at, is_in);
+  const std::uint32_t first = blockIdx.x * blockDim.x * unroll + threadIdx.x;
+#pragma unroll
+  for (int u = 0; u < unroll; ++u) {
+    is_in[u] = first + u * blockDim.x < layout.count;
+    layout.locate(is_in[u] ? first + u * blockDim.x : 0, at[u]);
+  }
+}
+
 template <int width, class F, class Out, class... In, std::size_t operands, std::size_t... k>
 __device__ __forceinline__ void run_strided(const F& f, Out* out, const Layout<std::uint32_t, operands>& layout,
                                             const Tiling& tiling, std::index_sequence<k...>, const Source<In>&... in) {
@@ -98,16 +111,7 @@ __device__ __forceinline__ void run_strided(const F& f, Out* out, const Layout<s
   constexpr bool turns = may_turn<F, In...>;
   std::int32_t at[unroll][operands];
   bool is_in[unroll];
-  if (turns && tiling.is_used) {
-    locate_in_tile<width>(tiling, layout, at, is_in);
-  } else {
-    const std::uint32_t first = blockIdx.x * blockDim.x * unroll + threadIdx.x;
-#pragma unroll
-    for (int u = 0; u < unroll; ++u) {
-      is_in[u] = first + u * blockDim.x < layout.count;
-      layout.locate(is_in[u] ? first + u * blockDim.x : 0, at[u]);
-    }
-  }
+  locate_all<width>(tiling, layout, at, is_in);
   store_strided<width, unroll, F, Out, In...>(f, out, at, is_in, load_strided<turns, width, unroll>(in, k + 1, at, is_in)...);
 }
 
@@ -126,7 +130,7 @@ bool launch_dense(const F& f, Queue& queue, const KernelCall& call, std::index_s
   const bool fits = ((lies[k] == Lie::single || (lies[k] == Lie::dense && is_aligned(call.in(k), sizeof(In) * width))) && ...);
   if (!fits || !out.is_dense() || !is_aligned(out, sizeof(Out) * width)) return false;
   const std::int64_t count = out.count();
-  const Grid grid = grid_for((count + width - 1) / width, dense_unroll<In...>, queue);
+  const Grid grid = grid_for((count + width - 1) / width, dense_unroll<F, In...>, queue);
   launch<dense_kernel<F, Out, In...>>(queue, call, grid, f, out.as<Out>(), count,
                                       source_of<In>(call.in(k), lies[k] == Lie::single)...);
   return true;

@@ -42,7 +42,4 @@ Source<T> source_of(const Operand& operand, bool is_repeated) noexcept {
 // multiprocessor, smaller ones before that.
 Grid grid_for(std::int64_t items, int per_thread, const Queue& queue) noexcept;
 
-// Throws: the op was placed here with a dtype its kernel does not have.
-[[noreturn]] void refuse_dtype(const KernelCall& call, DType dtype);
-
 }  // namespace tutti::kernels::cuda

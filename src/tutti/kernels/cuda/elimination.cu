@@ -187,21 +187,21 @@ void determinant_with(const KernelCall& call, Queue& queue, const Batch2D& a) {
   launch<determinant_kernel<T>>(queue, call, small_grid(a, sizeof(T)), from, out, a.count, a.rows);
 }
 
-std::int64_t workspace_for(const Inference& in, std::int64_t columns) {
-  const Batch2D a = matrices_of(in.shape(0));
-  const auto element = static_cast<std::int64_t>(size_of(in.dtype(0)));
+std::int64_t bytes_for(const Operand& matrices, std::int64_t columns) {
+  const Batch2D a = matrices_of(matrices);
+  const auto element = static_cast<std::int64_t>(size_of(matrices.dtype));
   return is_small(a, element) ? 0 : large_elimination_bytes(a.count, a.rows, columns, element);
 }
 
 }  // namespace
 
-static std::int64_t solve_workspace(const OpCall& /*call*/, const Inference& in) {
-  return workspace_for(in, matrices_of(in.shape(1)).columns);
+static std::int64_t solve_bytes(const WorkspaceCall& call) {
+  return bytes_for(call.input(0), matrices_of(call.input(1)).columns);
 }
-static std::int64_t inverse_workspace(const OpCall& /*call*/, const Inference& in) {
-  return workspace_for(in, matrices_of(in.shape(0)).columns);
+static std::int64_t inverse_bytes(const WorkspaceCall& call) {
+  return bytes_for(call.input(0), matrices_of(call.input(0)).columns);
 }
-static std::int64_t determinant_workspace(const OpCall& /*call*/, const Inference& in) { return workspace_for(in, 0); }
+static std::int64_t determinant_bytes(const WorkspaceCall& call) { return bytes_for(call.input(0), 0); }
 
 static void matrix_solve(const KernelCall& call, KernelContext& context) {
   const Batch2D a = matrices_of(device_input(call, 0), call);
@@ -237,9 +237,9 @@ static void determinant(const KernelCall& call, KernelContext& context) {
 }
 
 [[maybe_unused]] static const bool is_registered =
-    register_cuda_kernel("MatrixSolve", matrix_solve, solve_workspace, wide_floats) &&
-    register_cuda_kernel("MatrixInverse", matrix_inverse, inverse_workspace, wide_floats) &&
-    register_cuda_kernel("MatrixDeterminant", determinant, determinant_workspace, wide_floats) &&
-    register_cuda_kernel("LogMatrixDeterminant", determinant, determinant_workspace, wide_floats);
+    register_cuda_kernel("MatrixSolve", matrix_solve, workspace<solve_bytes>, wide_floats) &&
+    register_cuda_kernel("MatrixInverse", matrix_inverse, workspace<inverse_bytes>, wide_floats) &&
+    register_cuda_kernel("MatrixDeterminant", determinant, workspace<determinant_bytes>, wide_floats) &&
+    register_cuda_kernel("LogMatrixDeterminant", determinant, workspace<determinant_bytes>, wide_floats);
 
 }  // namespace tutti::kernels::cuda

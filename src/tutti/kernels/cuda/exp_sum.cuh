@@ -74,11 +74,9 @@ ExpPart* launch_exp_sums(const LineShape& shape, bool packed, Queue& queue, cons
   auto* parts = call.scratch().as<ExpPart>();
   const T* x = call.in(0).as<T>();
   const LineParts cut(shape.length);
-  if (packed) {
-    launch<exp_sums_of_parts<T, pack_width<T>>>(queue, call, grid_of_parts(shape), x, cut, shape.length, parts);
-  } else {
-    launch<exp_sums_of_parts<T, 1>>(queue, call, grid_of_parts(shape), x, cut, shape.length, parts);
-  }
+  with_line_width<T>(packed, [&]<int width>(std::integral_constant<int, width>) {
+    launch<exp_sums_of_parts<T, width>>(queue, call, grid_of_parts(shape), x, cut, shape.length, parts);
+  });
   return parts;
 }
 

@@ -1,10 +1,9 @@
-// Exponentials and logarithms.
+// Exponentials, logarithms and hyperbolic functions.
 #include "tutti/kernels/cuda/family.cuh"
 
 namespace tutti::kernels::cuda {
 
-[[maybe_unused]] static const bool exponentials_registered = register_family(Exponentials{});
-[[maybe_unused]] static const bool logarithms_registered = register_family(Logarithms{});
-[[maybe_unused]] static const bool distances_registered = register_family(Distances{});
+[[maybe_unused]] static const bool is_registered =
+    register_families(Exponentials{}, Logarithms{}, Distances{}, Hyperbolics{}, InverseHyperbolics{});
 
 }  // namespace tutti::kernels::cuda

@@ -1,7 +1,7 @@
 // How a family of element-wise ops is compiled for every dtype it takes and enters the op table.
 #pragma once
 
-#include "tutti/kernels/cuda/elementwise.cuh"
+#include "tutti/kernels/cuda/elementwise_tagged.cuh"
 #include "tutti/kernels/cuda/float_functions.cuh"
 #include "tutti/kernels/cuda/registration.h"
 #include "tutti/kernels/cuda/trap.cuh"
@@ -17,20 +17,6 @@ __device__ __forceinline__ auto applied(const Math& m, V... x) {
   }
 }
 
-// A scalar function over stored elements: half precision is widened, worked on and rounded once. What a test gives is a bool.
-template <class Function, class Out>
-struct Applied {
-  template <class X, class... More>
-  __device__ __forceinline__ Out operator()(X x, More... more) const {
-    const auto result = applied<Function>(ScalarMath<Working<X>>{}, widen(x), widen(more)...);
-    if constexpr (Function::op.gives_bool) {
-      return static_cast<Out>(result ? 1 : 0);
-    } else {
-      return narrow<Out>(result);
-    }
-  }
-};
-
 template <class Function>
 concept HasBoolForm = requires { typename Function::OfBools; };
 
@@ -38,8 +24,26 @@ concept HasBoolForm = requires { typename Function::OfBools; };
 template <class Function>
 concept HasIntegerForm = requires { Function::fault; };
 
+// A scalar function over stored elements, or over what they are computed in: half precision is widened, worked on and rounded
+// once. What a test gives is a bool.
+template <class Function>
+struct Applied {
+  static constexpr bool is_costly = HasIntegerForm<Function> || requires { Function::is_heavy; };
+
+  template <class X, class... More>
+  __device__ __forceinline__ auto operator()(X x, More... more) const {
+    const auto result = applied<Function>(ScalarMath<Working<X>>{}, widen(x), widen(more)...);
+    if constexpr (Function::op.gives_bool) {
+      return static_cast<bool>(result);
+    } else {
+      return narrow<X>(result);
+    }
+  }
+};
+
 template <class Function>
 struct Checked {
+  static constexpr bool is_costly = true;
   tutti::cuda::Trap* trap;
 
   template <class T>
@@ -54,54 +58,68 @@ struct Checked {
 template <class T, std::size_t>
 using Repeat = T;
 
-template <class Function, class Out, class T, std::size_t... k>
-void run_scalar_op(const KernelCall& call, KernelContext& context, std::index_sequence<k...>) {
-  run_elementwise<Applied<Function, Out>, Out, Repeat<T, k>...>(call, context);
+// Kernels of their own have elements of the common dtypes that lie dense and, where the function is a light one and elements have
+// no more than four bytes, those that can be had in packs. The rest goes element by element. T is the type of the stored
+// elements, U what they are taken for.
+template <class F, class Out, class T, class U, std::size_t... k>
+void run_scalar_op(const F& f, const KernelCall& call, Queue& queue, std::index_sequence<k...> numbers) {
+  constexpr bool is_small = std::is_integral_v<T> && sizeof(T) < 4;
+  constexpr bool has_dense = !is_small && !(is_costly<F> && sizeof(T) == 8);
+  constexpr bool has_packs = has_dense && !is_costly<F> && sizeof(T) < 8;
+  using Common = Common<T>;
+  using Number = std::conditional_t<std::is_unsigned_v<U> && !std::is_same_v<T, StoredBool>, std::make_unsigned<Common>,
+                                    std::type_identity<Common>>::type;
+  if constexpr (has_dense) {
+    if (launch_dense<F, Out, Repeat<U, k>...>(f, queue, call, numbers)) return;
+  }
+  const std::array<const Operand*, sizeof...(k) + 1> operands{&call.out(), &call.in(k)...};
+  for_each_32_bit_part(collapse(operands), [&](const Axes& axes) {
+    if constexpr (has_packs) {
+      Axes packs = axes;
+      const bool is_turned = may_turn<F, Repeat<U, k>...> && bring_forward_turned(packs);
+      constexpr int width = pack_width<Out, U>;
+      if (into_packs(packs, width, is_turned)) {
+        return launch_strided<width, F, Out, Repeat<U, k>...>(f, queue, call, packs, is_turned, numbers,
+                                                              source_of<U>(call.in(k), false)...);
+      }
+    }
+    launch_tagged<F, Common, Number, sizeof...(k)>(axes, f, queue, call);
+  });
 }
 
-// T: the type of the stored elements.
+// For T, the type of the stored elements.
 template <int inputs, class Function, class T>
 void run_scalar_op(const KernelCall& call, KernelContext& context) {
-  using Out = std::conditional_t<Function::op.gives_bool, std::uint8_t, T>;
-  run_scalar_op<Function, Out, T>(call, context, std::make_index_sequence<inputs>{});
-}
-
-template <int inputs, class Function, DType dtype, class T>
-void run_if_taken(const KernelCall& call, KernelContext& context) {
-  if constexpr (!Function::op.takes.contains(dtype)) {
-    refuse_dtype(call, dtype);
-  } else if constexpr (dtype == DType::boolean && HasBoolForm<Function>) {
+  constexpr std::make_index_sequence<inputs> numbers;
+  Queue& queue = queue_of(context);
+  if (call.out().count() == 0) return;
+  if constexpr (std::is_same_v<T, StoredBool> && HasBoolForm<Function>) {
     run_scalar_op<inputs, typename Function::OfBools, T>(call, context);
   } else if constexpr (std::is_integral_v<T> && HasIntegerForm<Function>) {
-    if (call.out().count() == 0) return;
-    tutti::cuda::Trap* trap = queue_of(context).arm_trap([](const tutti::cuda::Trap&) { return std::string(Function::fault); });
-    run_elementwise<Checked<Function>, T, T, T>(call, context, {trap});
-  } else if constexpr (std::is_integral_v<T> && Function::op.wraps) {
-    run_scalar_op<inputs, Function, std::make_unsigned_t<T>>(call, context);
+    tutti::cuda::Trap* trap = queue.arm_trap([](const tutti::cuda::Trap&) { return std::string(Function::fault); });
+    run_scalar_op<Checked<Function>, T, T, T>({trap}, call, queue, numbers);
   } else {
-    run_scalar_op<inputs, Function, T>(call, context);
+    using U = typename std::conditional_t<
+        std::is_same_v<T, StoredBool>, std::type_identity<std::uint8_t>,
+        std::conditional_t<std::is_integral_v<T> && Function::op.wraps, std::make_unsigned<T>, std::type_identity<T>>>::type;
+    using Out = std::conditional_t<Function::op.gives_bool, std::uint8_t, U>;
+    run_scalar_op<Applied<Function>, Out, T, U>({}, call, queue, numbers);
   }
 }
 
 template <int inputs, class Function>
 void run_family_op(const KernelCall& call, KernelContext& context) {
-  switch (call.in(0).dtype) {
-    case DType::boolean: return run_if_taken<inputs, Function, DType::boolean, std::uint8_t>(call, context);
-    case DType::u8: return run_if_taken<inputs, Function, DType::u8, std::uint8_t>(call, context);
-    case DType::i8: return run_if_taken<inputs, Function, DType::i8, std::int8_t>(call, context);
-    case DType::i16: return run_if_taken<inputs, Function, DType::i16, std::int16_t>(call, context);
-    case DType::i32: return run_if_taken<inputs, Function, DType::i32, std::int32_t>(call, context);
-    case DType::i64: return run_if_taken<inputs, Function, DType::i64, std::int64_t>(call, context);
-    case DType::f16: return run_if_taken<inputs, Function, DType::f16, __half>(call, context);
-    case DType::bf16: return run_if_taken<inputs, Function, DType::bf16, __nv_bfloat16>(call, context);
-    case DType::f32: return run_if_taken<inputs, Function, DType::f32, float>(call, context);
-    case DType::f64: return run_if_taken<inputs, Function, DType::f64, double>(call, context);
-  }
+  visit_stored<Function::op.takes>(call.in(0).dtype, [&]<class T>(T) { run_scalar_op<inputs, Function, T>(call, context); });
 }
 
 template <int inputs, class... F>
 bool register_family(ScalarOps<inputs, F...>) {
   return (register_cuda_kernel(F::op.name, run_family_op<inputs, F>, nullptr, F::op.takes) && ...);
+}
+
+template <class... Families>
+bool register_families(Families... families) {
+  return (register_family(families) && ...);
 }
 
 }  // namespace tutti::kernels::cuda

@@ -8,6 +8,7 @@
 #include "tutti/kernels/cuda/gather_rows.cuh"
 #include "tutti/kernels/cuda/index_task.cuh"
 #include "tutti/kernels/cuda/registration.h"
+#include "tutti/kernels/cuda/stored.cuh"
 
 namespace tutti::kernels::cuda {
 
@@ -188,13 +189,7 @@ void gather(const IndexSpace& space, const KernelCall& call, KernelContext& cont
       into_units(task, {call.in(0).data, call.out().data}, static_cast<std::int64_t>(size_of(call.in(0).dtype)));
   if (task.slice > 0 && (task.slice <= few_units || !task.is_dense())) into_single_units(task, space);
   arm_index_trap(task, queue);
-  switch (unit) {
-    case 1: return launch_gather<std::uint8_t>(task, queue, call);
-    case 2: return launch_gather<std::uint16_t>(task, queue, call);
-    case 4: return launch_gather<std::uint32_t>(task, queue, call);
-    case 8: return launch_gather<std::uint64_t>(task, queue, call);
-    default: return launch_gather<uint4>(task, queue, call);
-  }
+  visit_unit(unit, [&]<class Unit>(Unit) { launch_gather<Unit>(task, queue, call); });
 }
 
 void check_inputs(const KernelCall& call) {
@@ -218,11 +213,9 @@ std::int64_t copied_bytes(const Operand& x, std::size_t axis, std::int64_t resul
 
 }  // namespace
 
-static std::int64_t take_workspace(const OpCall& call, const Inference& in) {
-  const TensorImpl* const x = call.inputs()[0].tensor;
-  if (x == nullptr) return 0;
-  const auto axis = static_cast<std::size_t>(call.attributes.as<TakeAttributes>().axis);
-  return copied_bytes(operand_of(*x), axis, element_count(in.output_at(0).shape).value_or(0));
+static std::int64_t take_bytes(const WorkspaceCall& call) {
+  const auto axis = static_cast<std::size_t>(call.attributes().as<TakeAttributes>().axis);
+  return copied_bytes(call.input(0), axis, call.output_elements());
 }
 
 static void take(const KernelCall& call, KernelContext& context) {
@@ -249,7 +242,7 @@ static void take_along_axis(const KernelCall& call, KernelContext& context) {
   gather(along_space(call, static_cast<std::size_t>(call.attributes->as<AlongAttributes>().axis)), call, context);
 }
 
-[[maybe_unused]] static const bool is_registered = register_cuda_kernel("GatherV2", take, take_workspace) &&
+[[maybe_unused]] static const bool is_registered = register_cuda_kernel("GatherV2", take, workspace<take_bytes>) &&
                                                    register_cuda_kernel("GatherNd", gather_nd) &&
                                                    register_cuda_kernel("TakeAlongAxis", take_along_axis);
 

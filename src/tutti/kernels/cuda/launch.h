@@ -2,9 +2,7 @@
 #pragma once
 
 #include <array>
-#include <atomic>
 
-#include "tutti/backends/cuda/driver.h"
 #include "tutti/backends/cuda/queue.h"
 #include "tutti/exec/kernel.h"
 
@@ -34,7 +32,7 @@ class LoadedKernel {
 
  private:
   Find find_;
-  std::atomic<CUfunction> handle_{nullptr};
+  cudaKernel_t handle_ = nullptr;  // read and written atomically
 };
 
 template <auto kernel, class... Params>

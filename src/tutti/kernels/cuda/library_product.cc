@@ -10,6 +10,7 @@
 
 #include "tutti/hal/door.h"
 #include "tutti/kernels/cuda/cublas_lt.h"
+#include "tutti/tensor/dtype_visit.h"
 
 // The library works on columns, we on rows: it is given c^T = b^T a^T, so that its first factor is our b.
 namespace tutti::kernels::cuda {
@@ -63,12 +64,15 @@ struct Choice {
 };
 
 cudaDataType_t type_of(DType dtype) {
-  switch (dtype) {
-    case DType::f16: return CUDA_R_16F;
-    case DType::bf16: return CUDA_R_16BF;
-    case DType::f32: return CUDA_R_32F;
-    default: return CUDA_R_64F;
-  }
+  return visit_dtype<floating_dtypes>(dtype, []<class T>(T) {
+    if constexpr (std::is_same_v<T, f16>) {
+      return CUDA_R_16F;
+    } else if constexpr (std::is_same_v<T, bf16>) {
+      return CUDA_R_16BF;
+    } else {
+      return std::is_same_v<T, float> ? CUDA_R_32F : CUDA_R_64F;
+    }
+  });
 }
 
 void describe(Choice& choice, const KernelCall& call) {

@@ -5,7 +5,6 @@
 #include <cstdint>
 
 #include "tutti/exec/kernel.h"
-#include "tutti/tensor/shape.h"
 
 namespace tutti::kernels::cuda {
 
@@ -15,9 +14,6 @@ struct LineShape {
 
   explicit LineShape(const Operand& operand, std::size_t axes = 1) noexcept {
     for (std::size_t i = 0; i < operand.rank; ++i) (i + axes < operand.rank ? lines : length) *= operand.axes[i].size;
-  }
-  explicit LineShape(const Shape& shape, std::size_t axes = 1) noexcept {
-    for (std::size_t i = 0; i < shape.size(); ++i) (i + axes < shape.size() ? lines : length) *= shape[i];
   }
 };
 

@@ -1,4 +1,5 @@
 #include <cmath>
+
 #include "tutti/kernels/cuda/ordered.cuh"
 #include "tutti/kernels/cuda/reduction_kernels.cuh"
 #include "tutti/kernels/cuda/reductions.h"
@@ -48,7 +49,8 @@ struct LogSumExp {
     const Total low{is_a ? b.sum : a.sum, is_a ? b.largest : a.largest};
     return {(is_a ? a.sum : b.sum) + scaled(low, shift_of(largest)), largest};
   }
-  __device__ __forceinline__ Out finish(const Total& total) const { return rounded<T>(log(total.sum) + shift_of(total.largest)); }
+  __device__ __forceinline__ double result(const Total& total) const { return log(total.sum) + shift_of(total.largest); }
+  __device__ __forceinline__ Out finish(const Total& total) const { return rounded<T>(result(total)); }
 
  private:
   static __device__ __forceinline__ Value exponential(Value x) {
@@ -63,15 +65,24 @@ struct LogSumExp {
   }
 };
 
+// One kernel for both kinds: the function costs more than the loads.
+struct LogSumExpOfHalves : LogSumExp<float> {
+  using Ending = LogSumExpOfHalves;
+  DType dtype;
+  __device__ __forceinline__ TaggedElements<float> source(const ReductionTask& task, std::int64_t first) const {
+    return {task.data, first, task.reduced, dtype};
+  }
+  __device__ __forceinline__ void write(void* out, std::int64_t at, const Total& total) const {
+    store_rounded(out, dtype, at, result(total));
+  }
+};
+
 }  // namespace
 
 void log_sum_exp_of_elements(const ReductionPlan& plan, DType dtype, Queue& queue, const KernelCall& call) {
-  switch (dtype) {
-    case DType::f16: return run_reduction(plan, LogSumExp<__half>{}, queue, call);
-    case DType::bf16: return run_reduction(plan, LogSumExp<__nv_bfloat16>{}, queue, call);
-    case DType::f32: return run_reduction(plan, LogSumExp<float>{}, queue, call);
-    default: return run_reduction(plan, LogSumExp<double>{}, queue, call);
-  }
+  if (dtype == DType::f64) return run_reduction(plan, LogSumExp<double>{}, queue, call);
+  if (dtype == DType::f32) return run_reduction(plan, LogSumExp<float>{}, queue, call);
+  run_reduction(plan, LogSumExpOfHalves{{}, dtype}, queue, call);
 }
 
 }  // namespace tutti::kernels::cuda

@@ -60,8 +60,8 @@ U fill_of(const Operand& fill) {
 
 }  // namespace
 
-static std::int64_t masked_select_workspace(const OpCall& /*call*/, const Inference& in) {
-  return std::max<std::int64_t>(1, ranges_of(element_count(in.shape(1)).value_or(0)).count) * 8;
+static std::int64_t masked_select_bytes(const WorkspaceCall& call) {
+  return std::max<std::int64_t>(1, ranges_of(call.input(1).count()).count) * 8;
 }
 
 static void masked_select(const KernelCall& call, KernelContext& context) {
@@ -76,8 +76,7 @@ static void masked_select(const KernelCall& call, KernelContext& context) {
                   counts, false,           row_axes(x, 0, x.rank)};
   task.is_dense = task.axes.is_dense();
   const std::int64_t blocks = std::clamp<std::int64_t>(attributes.size / (8 * truth_threads), 1, 1024);
-  visit_width(x.dtype, [&](auto width) {
-    using U = decltype(width);
+  visit_size(size_of(x.dtype), [&]<class U>(U) {
     if (ranges.count > 0) {
       launch_count<std::uint8_t>(mask, ranges, counts, queue, call);
       launch<write_selected<U>>(queue, call, {static_cast<unsigned>(ranges.count), truth_threads}, truth_task(mask, ranges),
@@ -88,6 +87,7 @@ static void masked_select(const KernelCall& call, KernelContext& context) {
   });
 }
 
-[[maybe_unused]] static const bool is_registered = register_cuda_kernel("MaskedSelect", masked_select, masked_select_workspace);
+[[maybe_unused]] static const bool is_registered =
+    register_cuda_kernel("MaskedSelect", masked_select, workspace<masked_select_bytes>);
 
 }  // namespace tutti::kernels::cuda

@@ -48,13 +48,11 @@ void multiply_batch(const Product& product, LibraryProduct key, std::byte* c, st
 
 }  // namespace
 
-static std::int64_t matmul_workspace(const OpCall& call, const Inference& in) {
-  const TensorImpl* a = call.inputs()[0].tensor;
-  const TensorImpl* b = call.inputs()[1].tensor;
-  if (a == nullptr || b == nullptr || !is_floating(in.dtype(0))) return 0;
-  if (element_count(a->shape()) == 0 || element_count(b->shape()) == 0) return 0;
-  const Operand left = operand_of(*a);
-  const Operand right = operand_of(*b);
+static std::int64_t matmul_bytes(const WorkspaceCall& call) {
+  const Operand left = call.input(0);
+  const Operand right = call.input(1);
+  if (left.is_immediate || right.is_immediate || !is_floating(left.dtype)) return 0;
+  if (left.count() == 0 || right.count() == 0) return 0;
   if (is_dot(left, right)) return dot_workspace(left, right);
   const Product product(left, right, nullptr);
   return product.packed_bytes + product.workspace_bytes;
@@ -94,6 +92,6 @@ static void matmul(const KernelCall& call, KernelContext& context) {
   multiply_batch(product, key, c.data, scratch + product.packed_bytes, queue.stream(), call);
 }
 
-[[maybe_unused]] static const bool is_registered = register_cuda_kernel("MatMul", matmul, matmul_workspace);
+[[maybe_unused]] static const bool is_registered = register_cuda_kernel("MatMul", matmul, workspace<matmul_bytes>);
 
 }  // namespace tutti::kernels::cuda

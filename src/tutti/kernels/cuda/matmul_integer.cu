@@ -4,6 +4,7 @@
 #include <type_traits>
 
 #include "tutti/kernels/cuda/row_axes.cuh"
+#include "tutti/tensor/dtype_visit.h"
 
 namespace tutti::kernels::cuda {
 
@@ -119,14 +120,7 @@ void multiply_integers(const KernelCall& call, Queue& queue) {
   task.batch = c.count() / (task.m * task.n);
   const std::int64_t jobs = task.tiles_across * task.tiles_down * task.batch;
   const Grid grid{static_cast<unsigned>(std::min<std::int64_t>(jobs, 1 << 30)), side * side};
-  switch (c.dtype) {
-    case DType::boolean: return launch<multiply_tiles<bool>>(queue, call, grid, task);
-    case DType::u8: return launch<multiply_tiles<std::uint8_t>>(queue, call, grid, task);
-    case DType::i8: return launch<multiply_tiles<std::int8_t>>(queue, call, grid, task);
-    case DType::i16: return launch<multiply_tiles<std::int16_t>>(queue, call, grid, task);
-    case DType::i32: return launch<multiply_tiles<std::int32_t>>(queue, call, grid, task);
-    default: return launch<multiply_tiles<std::int64_t>>(queue, call, grid, task);
-  }
+  visit_dtype<integer_dtypes | boolean_dtype>(c.dtype, [&]<class T>(T) { launch<multiply_tiles<T>>(queue, call, grid, task); });
 }
 
 }  // namespace tutti::kernels::cuda

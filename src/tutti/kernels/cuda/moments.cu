@@ -81,12 +81,7 @@ struct Variance {
 
 void variance_of_elements(const ReductionPlan& plan, DType dtype, double divisor, bool takes_root, Queue& queue,
                           const KernelCall& call) {
-  switch (dtype) {
-    case DType::f16: return run_reduction(plan, Variance<__half>{divisor, takes_root}, queue, call);
-    case DType::bf16: return run_reduction(plan, Variance<__nv_bfloat16>{divisor, takes_root}, queue, call);
-    case DType::f32: return run_reduction(plan, Variance<float>{divisor, takes_root}, queue, call);
-    default: return run_reduction(plan, Variance<double>{divisor, takes_root}, queue, call);
-  }
+  visit_stored<floating_dtypes>(dtype, [&]<class T>(T) { run_reduction(plan, Variance<T>{divisor, takes_root}, queue, call); });
 }
 
 }  // namespace tutti::kernels::cuda

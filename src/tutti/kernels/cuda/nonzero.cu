@@ -86,8 +86,6 @@ __global__ void __launch_bounds__(truth_threads)
     to.rows[i] = fill;
 }
 
-Ranges ranges_of_input(const Inference& in) { return ranges_of(element_count(in.shape(0)).value_or(0)); }
-
 // Positions come in row order, and the elements are read twice: a large operand that does not lie like that is copied first.
 std::int64_t copied_bytes(const Operand& in) {
   constexpr std::int64_t fewest = std::int64_t{1} << 20;
@@ -99,12 +97,11 @@ std::int64_t count_bytes(const Ranges& ranges) { return (std::max<std::int64_t>(
 
 }  // namespace
 
-static std::int64_t nonzero_workspace(const OpCall& call, const Inference& in) {
-  const Ranges ranges = ranges_of_input(in);
-  const bool is_padded = in.outputs() == 2;
-  const TensorImpl* const x = call.inputs()[0].tensor;
-  const std::int64_t copied = x != nullptr ? copied_bytes(operand_of(*x)) : 0;
-  return ranges.count > 1 || is_padded ? count_bytes(ranges) + copied : 0;
+static std::int64_t nonzero_bytes(const WorkspaceCall& call) {
+  const Operand x = call.input(0);
+  const Ranges ranges = ranges_of(x.count());
+  const bool is_padded = call.outputs() == 2;
+  return ranges.count > 1 || is_padded ? count_bytes(ranges) + copied_bytes(x) : 0;
 }
 
 static void nonzero(const KernelCall& call, KernelContext& context) {
@@ -126,8 +123,7 @@ static void nonzero(const KernelCall& call, KernelContext& context) {
   auto* const counts = ranges.count > 1 || is_padded ? call.scratch().as<unsigned long long>() : nullptr;  // one range: row 0
   to.counts = counts;
   if (ranges.count > 0) {
-    visit_width(in.dtype, [&](auto width) {
-      using U = decltype(width);
+    visit_size(size_of(in.dtype), [&]<class U>(U) {
       if (counts != nullptr) launch_count<U>(in, ranges, counts, queue, call);
       launch<write_rows<U>>(queue, call, {static_cast<unsigned>(ranges.count), truth_threads}, truth_task(in, ranges), to);
     });
@@ -138,6 +134,6 @@ static void nonzero(const KernelCall& call, KernelContext& context) {
                     static_cast<long long>(attributes.fill), call.out(1).as<unsigned long long>());
 }
 
-[[maybe_unused]] static const bool is_registered = register_cuda_kernel("NonZero", nonzero, nonzero_workspace);
+[[maybe_unused]] static const bool is_registered = register_cuda_kernel("NonZero", nonzero, workspace<nonzero_bytes>);
 
 }  // namespace tutti::kernels::cuda

@@ -88,14 +88,7 @@ void draw_normal(const KernelCall& call, Queue& queue) {
 }  // namespace
 
 static void random_normal(const KernelCall& call, KernelContext& context) {
-  Queue& queue = queue_of(context);
-  switch (call.out().dtype) {
-    case DType::f16: return draw_normal<__half>(call, queue);
-    case DType::bf16: return draw_normal<__nv_bfloat16>(call, queue);
-    case DType::f32: return draw_normal<float>(call, queue);
-    case DType::f64: return draw_normal<double>(call, queue);
-    default: refuse_dtype(call, call.out().dtype);
-  }
+  visit_stored<floating_dtypes>(call.out().dtype, [&]<class T>(T) { draw_normal<T>(call, queue_of(context)); });
 }
 
 [[maybe_unused]] static const bool is_registered =

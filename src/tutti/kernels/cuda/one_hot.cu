@@ -4,6 +4,7 @@
 #include "tutti/kernels/cuda/registration.h"
 #include "tutti/kernels/cuda/trap.cuh"
 #include "tutti/kernels/cuda/window.cuh"
+#include "tutti/tensor/dtype_visit.h"
 
 namespace tutti::kernels::cuda {
 
@@ -69,12 +70,7 @@ void run_one_hot(const KernelCall& call, Queue& queue) {
 
 static void one_hot(const KernelCall& call, KernelContext& context) {
   Queue& queue = queue_of(context);
-  switch (size_of(call.out().dtype)) {
-    case 1: return run_one_hot<std::uint8_t>(call, queue);
-    case 2: return run_one_hot<std::uint16_t>(call, queue);
-    case 4: return run_one_hot<std::uint32_t>(call, queue);
-    default: return run_one_hot<std::uint64_t>(call, queue);
-  }
+  visit_size(size_of(call.out().dtype), [&]<class U>(U) { run_one_hot<U>(call, queue); });
 }
 
 [[maybe_unused]] static const bool is_registered = register_cuda_kernel("OneHot", one_hot, nullptr, index_dtypes);

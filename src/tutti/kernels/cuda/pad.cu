@@ -3,6 +3,7 @@
 #include "tutti/kernels/cuda/device_input.h"
 #include "tutti/kernels/cuda/pad.cuh"
 #include "tutti/kernels/cuda/registration.h"
+#include "tutti/tensor/dtype_visit.h"
 
 namespace tutti::kernels::cuda {
 
@@ -38,15 +39,11 @@ void launch_pad(const PaddedAxes& axes, const Span<U>& span, const KernelCall& c
     task.stride[i] = static_cast<std::int32_t>(axes.axes[i].stride);
   }
   const auto run = [&]<int step>(std::integral_constant<int, step>) {
-    constexpr std::int64_t at_a_time = std::int64_t{run_threads} * runs_in_flight<step> * pack_width<U>;
+    constexpr std::int64_t at_a_time = std::int64_t{run_threads} * pack_width<U>;
     const Grid grid{dim3(static_cast<unsigned>((task.count + at_a_time - 1) / at_a_time)), dim3(run_threads)};
     launch<pad_kernel<U, step>>(queue, call, grid, task);
   };
-  switch (axes.axes[0].stride) {
-    case 0: return run(std::integral_constant<int, 0>{});
-    case 1: return run(std::integral_constant<int, 1>{});
-    default: return run(std::integral_constant<int, -1>{});
-  }
+  axes.axes[0].stride > 0 ? run(std::integral_constant<int, 1>{}) : run(std::integral_constant<int, -1>{});
 }
 
 // Whether it was launched: false where the elements of the input are not side by side or there are too many.
@@ -54,17 +51,13 @@ bool pad_at_once(const KernelCall& call, const PadAttributes& widths, Queue& que
   const Operand& x = call.in(0);
   const Operand& out = call.out();
   const PaddedAxes axes(x, widths);
-  if (axes.rank == 0 || axes.axes[0].inside == 0 || std::abs(axes.axes[0].stride) > 1 || x.count() == 0) return false;
+  if (axes.rank == 0 || axes.axes[0].inside == 0 || std::abs(axes.axes[0].stride) != 1 || x.count() == 0) return false;
   if (!out.is_dense() || !is_aligned(out, pack_bytes)) return false;
   const std::array operands{&x};
   const Axes all = collapse(operands);
   if (!all.fits_32_bits() || out.count() >= std::int64_t{1} << 30) return false;
-  switch (size_of(out.dtype)) {
-    case 1: launch_pad(axes, span_of<std::uint8_t>(all, 0), call, queue); return true;
-    case 2: launch_pad(axes, span_of<std::uint16_t>(all, 0), call, queue); return true;
-    case 4: launch_pad(axes, span_of<std::uint32_t>(all, 0), call, queue); return true;
-    default: launch_pad(axes, span_of<std::uint64_t>(all, 0), call, queue); return true;
-  }
+  visit_size(size_of(out.dtype), [&]<class U>(U) { launch_pad(axes, span_of<U>(all, 0), call, queue); });
+  return true;
 }
 
 }  // namespace

@@ -78,43 +78,33 @@ __device__ __forceinline__ PadPlace place_of(const PadTask<U>& task, std::uint32
   return place;
 }
 
-// A thread has packs of the output. Most lie within a line of the input or outside of all lines; the others are put together by
+// A thread has a pack of the output. Most lie within a line of the input or outside of all lines; the others are put together by
 // element.
-template <class U, int step, int unroll = runs_in_flight<step>>
+template <class U, int step>
 __global__ void __launch_bounds__(run_threads) pad_kernel(const __grid_constant__ PadTask<U> task) {
   constexpr std::uint32_t width = pack_width<U>;
-  const std::uint32_t first = (blockIdx.x * (run_threads * unroll) + threadIdx.x) * width;
-  const auto size = static_cast<std::int32_t>(task.size[0].divisor());
+  const std::uint32_t index = (blockIdx.x * run_threads + threadIdx.x) * width;
   const auto inside = static_cast<std::int32_t>(task.inside[0]);
-  Run<U, step> run[unroll];
-  bool is_within[unroll];
-  bool is_outside[unroll];
-#pragma unroll
-  for (int u = 0; u < unroll; ++u) {
-    const std::uint32_t index = first + u * (run_threads * width);
-    const bool is_whole = index + width <= task.count;
-    const PadPlace place = place_of(task, is_whole ? index : 0);
-    const std::int32_t end = place.at + static_cast<std::int32_t>(width);
-    is_within[u] = is_whole && place.has_line && place.at >= 0 && end <= inside &&
-                   run[u].load(task.from + (place.line + place.at * step), task.span);
-    is_outside[u] = is_whole && end + task.before[0] <= size && (!place.has_line || end <= 0 || place.at >= inside);
-  }
   const auto padding = [&] { return task.value == nullptr ? task.number : *task.value; };
-#pragma unroll
-  for (int u = 0; u < unroll; ++u) {
-    const std::uint32_t index = first + u * (run_threads * width);
-    if (is_within[u]) {
-      *reinterpret_cast<uint4*>(task.out + index) = run[u].pack();
-    } else if (is_outside[u]) {
-      *reinterpret_cast<uint4*>(task.out + index) = held(repeat<U, pack_width<U>>(padding()));
-    } else {
-#pragma unroll 1
-      for (std::uint32_t i = index; i < min(index + width, task.count); ++i) {
-        const PadPlace place = place_of(task, i);
-        const bool is_in = place.has_line && place.at >= 0 && place.at < inside;
-        task.out[i] = is_in ? task.from[place.line + place.at * step] : padding();
-      }
+  if (index + width <= task.count) {
+    const PadPlace place = place_of(task, index);
+    const std::int32_t end = place.at + static_cast<std::int32_t>(width);
+    Run<U, step> run;
+    if (place.has_line && place.at >= 0 && end <= inside && run.load(task.from + (place.line + place.at * step), task.span)) {
+      *reinterpret_cast<uint4*>(task.out + index) = run.pack();
+      return;
     }
+    const bool is_one_line = end + task.before[0] <= static_cast<std::int32_t>(task.size[0].divisor());
+    if (is_one_line && (!place.has_line || end <= 0 || place.at >= inside)) {
+      *reinterpret_cast<uint4*>(task.out + index) = held(repeat<U, pack_width<U>>(padding()));
+      return;
+    }
+  }
+#pragma unroll 1
+  for (std::uint32_t i = index; i < min(index + width, task.count); ++i) {
+    const PadPlace place = place_of(task, i);
+    const bool is_in = place.has_line && place.at >= 0 && place.at < inside;
+    task.out[i] = is_in ? task.from[place.line + place.at * step] : padding();
   }
 }
 

@@ -93,37 +93,14 @@ void run_pool(const KernelCall& call, Queue& queue) {
   }
 }
 
-template <class T>
-void run_max_pool(const KernelCall& call, Queue& queue) {
-  run_pool<T, Most<T>>(call, queue);
-}
-
 }  // namespace
 
 static void max_pool(const KernelCall& call, KernelContext& context) {
-  Queue& queue = queue_of(context);
-  switch (call.in(0).dtype) {
-    case DType::boolean: refuse_dtype(call, DType::boolean);
-    case DType::u8: return run_max_pool<std::uint8_t>(call, queue);
-    case DType::i8: return run_max_pool<std::int8_t>(call, queue);
-    case DType::i16: return run_max_pool<std::int16_t>(call, queue);
-    case DType::i32: return run_max_pool<std::int32_t>(call, queue);
-    case DType::i64: return run_max_pool<std::int64_t>(call, queue);
-    case DType::f16: return run_max_pool<__half>(call, queue);
-    case DType::bf16: return run_max_pool<__nv_bfloat16>(call, queue);
-    case DType::f32: return run_max_pool<float>(call, queue);
-    case DType::f64: return run_max_pool<double>(call, queue);
-  }
+  visit_stored<numeric_dtypes>(call.in(0).dtype, [&]<class T>(T) { run_pool<T, Most<T>>(call, queue_of(context)); });
 }
 
 static void avg_pool(const KernelCall& call, KernelContext& context) {
-  Queue& queue = queue_of(context);
-  switch (call.in(0).dtype) {
-    case DType::f16: return run_pool<__half, Mean<__half>>(call, queue);
-    case DType::bf16: return run_pool<__nv_bfloat16, Mean<__nv_bfloat16>>(call, queue);
-    case DType::f32: return run_pool<float, Mean<float>>(call, queue);
-    default: return run_pool<double, Mean<double>>(call, queue);
-  }
+  visit_stored<floating_dtypes>(call.in(0).dtype, [&]<class T>(T) { run_pool<T, Mean<T>>(call, queue_of(context)); });
 }
 
 [[maybe_unused]] static const bool is_registered = register_cuda_kernel("MaxPool", max_pool, nullptr, numeric_dtypes) &&

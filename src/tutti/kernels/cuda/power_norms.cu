@@ -15,38 +15,36 @@ __device__ __noinline__ Value power(Value x, double order) {
   }
 }
 
-// The root of the sum of |x|^order.
-template <class T>
+// The root of the sum of |x|^order. Rare enough for one kernel over all dtypes that are computed in W.
+template <class W>
 struct PowerNorm {
   using Ending = PowerNorm;
-  using Element = T;
-  using Part = Working<T>;
+  using Element = W;
+  using Part = W;
   using Total = double;
-  using Out = T;
 
   double order;
+  DType dtype;
 
-  __device__ __forceinline__ Part part(T x) const {
-    const Part value = widen(x);
-    return power(value < 0 ? -value : value, order);
+  __device__ __forceinline__ TaggedElements<W> source(const ReductionTask& task, std::int64_t first) const {
+    return {task.data, first, task.reduced, dtype};
   }
+  __device__ __forceinline__ Part part(W x) const { return power(x < 0 ? -x : x, order); }
   __device__ __forceinline__ Part no_part() const { return 0; }
   __device__ __forceinline__ Part combine(Part a, Part b) const { return a + b; }
   __device__ __forceinline__ Total total_of(Part part) const { return part; }
   __device__ __forceinline__ Total none() const { return 0; }
   __device__ __forceinline__ Total merge(Total a, Total b) const { return a + b; }
-  __device__ __forceinline__ Out finish(Total total) const { return rounded<T>(pow(total, 1 / order)); }
+  __device__ __forceinline__ void write(void* out, std::int64_t at, Total total) const {
+    store_rounded(out, dtype, at, pow(total, 1 / order));
+  }
 };
 
 }  // namespace
 
 void power_norm_of_elements(const ReductionPlan& plan, DType dtype, double order, Queue& queue, const KernelCall& call) {
-  switch (dtype) {
-    case DType::f16: return run_reduction(plan, PowerNorm<__half>{order}, queue, call);
-    case DType::bf16: return run_reduction(plan, PowerNorm<__nv_bfloat16>{order}, queue, call);
-    case DType::f32: return run_reduction(plan, PowerNorm<float>{order}, queue, call);
-    default: return run_reduction(plan, PowerNorm<double>{order}, queue, call);
-  }
+  if (dtype == DType::f64) return run_reduction(plan, PowerNorm<double>{order, dtype}, queue, call);
+  run_reduction(plan, PowerNorm<float>{order, dtype}, queue, call);
 }
 
 }  // namespace tutti::kernels::cuda

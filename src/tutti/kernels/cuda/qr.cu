@@ -130,9 +130,10 @@ int inner_of(const Batch2D& x, const QrAttributes& attributes) {
 
 }  // namespace
 
-static std::int64_t qr_workspace(const OpCall& /*call*/, const Inference& in) {
-  const Batch2D x = matrices_of(in.shape(0));
-  const QrRoom room = room_for(x, inner_of(x, in.attributes<QrAttributes>()), static_cast<std::int64_t>(size_of(in.dtype(0))));
+static std::int64_t qr_bytes(const WorkspaceCall& call) {
+  const Batch2D x = matrices_of(call.input(0));
+  const auto element = static_cast<std::int64_t>(size_of(call.input(0).dtype));
+  const QrRoom room = room_for(x, inner_of(x, call.attributes().as<QrAttributes>()), element);
   return Room::scratch_bytes(room.bytes, x.count);
 }
 
@@ -147,6 +148,6 @@ static void qr(const KernelCall& call, KernelContext& context) {
   }
 }
 
-[[maybe_unused]] static const bool is_registered = register_cuda_kernel("Qr", qr, qr_workspace, wide_floats);
+[[maybe_unused]] static const bool is_registered = register_cuda_kernel("Qr", qr, workspace<qr_bytes>, wide_floats);
 
 }  // namespace tutti::kernels::cuda

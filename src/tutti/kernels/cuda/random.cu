@@ -93,13 +93,7 @@ void draw_all(const Attributes& attributes, const Draw& draw, const KernelCall& 
 // The dtype's own integers, of either sign.
 template <class Attributes>
 void draw_integers(const Attributes& attributes, const UniformRange& range, const KernelCall& call, Queue& queue) {
-  const auto integer = [&]<class T>(std::type_identity<T>) { draw_all<T>(attributes, DrawInteger<T>{range}, call, queue); };
-  switch (size_of(call.out().dtype)) {
-    case 1: return integer(std::type_identity<std::uint8_t>{});
-    case 2: return integer(std::type_identity<std::uint16_t>{});
-    case 4: return integer(std::type_identity<std::uint32_t>{});
-    default: return integer(std::type_identity<std::uint64_t>{});
-  }
+  visit_size(size_of(call.out().dtype), [&]<class U>(U) { draw_all<U>(attributes, DrawInteger<U>{range}, call, queue); });
 }
 
 // A word an element, whatever its size: the four of one Philox block a thread. U has the size of the elements.
@@ -135,17 +129,13 @@ void draw_bernoulli(const KernelCall& call, Queue& queue, U one) {
 static void random_uniform(const KernelCall& call, KernelContext& context) {
   const auto attributes = call.attributes->as<UniformAttributes>();
   Queue& queue = queue_of(context);
-  const auto floating = [&]<class Stored, class T>(std::type_identity<Stored>, std::type_identity<T>) {
-    draw_all<T>(attributes, DrawFloating<T>{bounds_of<Stored, Working<T>>(attributes)}, call, queue);
-  };
-  switch (call.out().dtype) {
-    case DType::boolean: return draw_all<std::uint8_t>(attributes, DrawBool{}, call, queue);
-    case DType::f16: return floating(std::type_identity<f16>{}, std::type_identity<__half>{});
-    case DType::bf16: return floating(std::type_identity<bf16>{}, std::type_identity<__nv_bfloat16>{});
-    case DType::f32: return floating(std::type_identity<float>{}, std::type_identity<float>{});
-    case DType::f64: return floating(std::type_identity<double>{}, std::type_identity<double>{});
-    default: return draw_integers(attributes, range_of(attributes), call, queue);
-  }
+  const DType dtype = call.out().dtype;
+  if (dtype == DType::boolean) return draw_all<std::uint8_t>(attributes, DrawBool{}, call, queue);
+  if (!is_floating(dtype)) return draw_integers(attributes, range_of(attributes), call, queue);
+  visit_dtype<floating_dtypes>(dtype, [&]<class Host>(Host) {  // bounds are worked out in the host's type
+    using T = typename StoredElement<dtype_of<Host>>::type;
+    draw_all<T>(attributes, DrawFloating<T>{bounds_of<Host, Working<T>>(attributes)}, call, queue);
+  });
 }
 
 static void random_integers(const KernelCall& call, KernelContext& context) {
@@ -154,19 +144,13 @@ static void random_integers(const KernelCall& call, KernelContext& context) {
 }
 
 static void random_bernoulli(const KernelCall& call, KernelContext& context) {
-  Queue& queue = queue_of(context);
-  switch (call.out().dtype) {
-    case DType::boolean:
-    case DType::u8:
-    case DType::i8: return draw_bernoulli<std::uint8_t>(call, queue, 1);
-    case DType::i16: return draw_bernoulli<std::uint16_t>(call, queue, 1);
-    case DType::f16: return draw_bernoulli(call, queue, f16(1.0F).bits);
-    case DType::bf16: return draw_bernoulli(call, queue, bf16(1.0F).bits);
-    case DType::i32: return draw_bernoulli<std::uint32_t>(call, queue, 1);
-    case DType::f32: return draw_bernoulli(call, queue, std::bit_cast<std::uint32_t>(1.0F));
-    case DType::i64: return draw_bernoulli<std::uint64_t>(call, queue, 1);
-    case DType::f64: return draw_bernoulli(call, queue, std::bit_cast<std::uint64_t>(1.0));
-  }
+  const DType dtype = call.out().dtype;
+  std::uint64_t one = 0;  // the bits of it
+  visit_dtype(dtype, [&one]<class T>(T) {
+    const T value(1);
+    std::memcpy(&one, &value, sizeof value);
+  });
+  visit_size(size_of(dtype), [&]<class U>(U) { draw_bernoulli(call, queue_of(context), static_cast<U>(one)); });
 }
 
 [[maybe_unused]] static const bool is_registered =

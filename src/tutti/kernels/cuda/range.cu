@@ -1,5 +1,6 @@
 #include "tutti/exec/manipulation_attributes.h"
 #include "tutti/kernels/cuda/cast.cuh"
+#include "tutti/kernels/cuda/elementwise.cuh"
 #include "tutti/kernels/cuda/registration.h"
 
 namespace tutti::kernels::cuda {
@@ -43,23 +44,13 @@ static void range(const KernelCall& call, KernelContext& context) {
   const std::int64_t count = out.count();
   if (count == 0) return;
   Queue& queue = queue_of(context);
-  const auto make = [&]<class T>(std::type_identity<T>) {
+  visit_stored<numeric_dtypes>(out.dtype, [&]<class Stored>(Stored) {
+    using T =
+        typename std::conditional_t<std::is_integral_v<Stored>, std::make_unsigned<Stored>, std::type_identity<Stored>>::type;
     constexpr int width = pack_width<T>;
     launch<range_kernel<T>>(queue, call, grid_for((count + width - 1) / width, 1, queue), out.as<T>(), count,
                             is_aligned(out, pack_bytes), call.attributes->as<RangeAttributes>());
-  };
-  switch (out.dtype) {
-    case DType::u8:
-    case DType::i8: return make(std::type_identity<std::uint8_t>{});
-    case DType::i16: return make(std::type_identity<std::uint16_t>{});
-    case DType::i32: return make(std::type_identity<std::uint32_t>{});
-    case DType::i64: return make(std::type_identity<std::uint64_t>{});
-    case DType::f16: return make(std::type_identity<__half>{});
-    case DType::bf16: return make(std::type_identity<__nv_bfloat16>{});
-    case DType::f32: return make(std::type_identity<float>{});
-    case DType::f64: return make(std::type_identity<double>{});
-    case DType::boolean: refuse_dtype(call, out.dtype);
-  }
+  });
 }
 
 static void leave_as_it_is(const KernelCall& /*call*/, KernelContext& /*context*/) {}

@@ -1,7 +1,9 @@
 // The kernels behind reductions, over any small type of the kind accumulate.cuh describes. Here it also has
-//   Out, finish(total)    what is written
+//   Out, finish(total)    what is written, or
+//   write(out, i, total)  writes it
 //   Ending                itself, or what it is derived from and shares with others: all of the above but elements and parts
 //   share(task, output, thread, threads)    optional: a thread's total, where elements are not simply loaded from the task's data
+//   source(task, first)   optional: where elements come from in any layout
 // Every order of combination follows from the plan alone.
 #pragma once
 
@@ -100,7 +102,7 @@ __global__ void __launch_bounds__(reduction_group_threads)
   const std::int64_t step = static_cast<std::int64_t>(gridDim.x) * reduction_group_threads;
   for (std::int64_t output = static_cast<std::int64_t>(blockIdx.x) * reduction_group_threads + threadIdx.x; output < task.outputs;
        output += step) {
-    static_cast<typename E::Out*>(task.out)[output] = e.finish(merged_partials(task, e, output, 0, 1));
+    write_result(task, e, output, merged_partials(task, e, output, 0, 1));
   }
 }
 
@@ -110,7 +112,7 @@ __global__ void __launch_bounds__(reduction_group_threads)
   for (std::int64_t output = blockIdx.x; output < task.outputs; output += gridDim.x) {
     const auto mine = merged_partials(task, e, output, threadIdx.x, reduction_group_threads);
     const auto total = block_total<reduction_group_threads>(e, mine);
-    if (threadIdx.x == 0) static_cast<typename E::Out*>(task.out)[output] = e.finish(total);
+    if (threadIdx.x == 0) write_result(task, e, output, total);
   }
 }
 
@@ -142,13 +144,16 @@ void run_column_packs(const ReductionTask& task, const R& r, Queue& queue, const
 
 template <class R>
 void run_reduction(const ReductionPlan& plan, const R& r, Queue& queue, const KernelCall& call) {
+  if constexpr (!HasOneForm<R>) {
+    if constexpr (sizeof(typename R::Element) == 8) return run_reduction(plan, InAnyLayout<R>{r}, queue, call);
+  }
   using Ending = typename R::Ending;
   const ReductionTask& task = plan.task;
   if (task.length > 0) {
     switch (plan.mapping) {
       case ReductionMapping::by_group: {
         const Grid grid{blocks_of_groups(task, reduction_group_threads / task.lanes), reduction_group_threads};
-        if constexpr (!SharesItself<R>) {
+        if constexpr (!HasOneForm<R>) {
           if (!plan.is_side_by_side) {
             launch<reduce_by_group<R, false>>(queue, call, grid, task, r);
             break;
@@ -159,7 +164,7 @@ void run_reduction(const ReductionPlan& plan, const R& r, Queue& queue, const Ke
       }
       case ReductionMapping::by_block: {
         const Grid grid{blocks_for(task.outputs * task.parts), reduction_block_threads};
-        if constexpr (!SharesItself<R>) {
+        if constexpr (!HasOneForm<R>) {
           if (!plan.is_side_by_side) {
             launch<reduce_by_block<R, false>>(queue, call, grid, task, r);
             break;
@@ -174,7 +179,7 @@ void run_reduction(const ReductionPlan& plan, const R& r, Queue& queue, const Ke
             return run_column_packs(task, r, queue, call);
         }
         const Grid grid{blocks_for((task.outputs + task.lanes - 1) / task.lanes * task.parts), reduction_block_threads};
-        if constexpr (!SharesItself<R>) {
+        if constexpr (!HasOneForm<R>) {
           if (task.reduced.rank != 1) {
             launch<reduce_by_column<R, false>>(queue, call, grid, task, r);
             break;

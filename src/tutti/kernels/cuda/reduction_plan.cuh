@@ -9,6 +9,7 @@ inline constexpr int reduction_block_threads = 512;
 inline constexpr int reduction_blocks_per_multiprocessor = 3;
 inline constexpr int reduction_group_threads = 128;  // of a block whose threads work in groups
 
+inline constexpr int column_tile = 32;            // columns of a block that has several to a thread
 inline constexpr int most_multiprocessors = 256;  // room for partial totals is asked for before the GPU is known
 
 enum class ReductionMapping : std::uint8_t {
@@ -39,15 +40,36 @@ struct ReductionPlan {
   [[nodiscard]] std::int64_t partials() const { return task.parts > 1 ? task.parts * task.outputs : 0; }
 };
 
+// What is loaded 16 bytes at a time where it lies side by side; the rest is loaded element by element.
+enum class Loads : std::uint8_t { elements, floats, anything };
+
 // What the plan has to know of a reduction.
 struct ReductionTraits {
-  bool keeps_order = false;                                             // of the axes; otherwise elements are taken as they lie
+  bool keeps_order = false;  // of the axes; otherwise elements are taken as they lie
+  Loads loads = Loads::floats;
   int blocks_per_multiprocessor = reduction_blocks_per_multiprocessor;  // that run at once
 };
 inline constexpr ReductionTraits plain_reduction{};
+inline constexpr ReductionTraits single_reduction{.loads = Loads::elements};
+inline constexpr ReductionTraits bitwise_reduction{.loads = Loads::anything};  // elements are looked at for being zero
 inline constexpr ReductionTraits heavy_reduction{.blocks_per_multiprocessor =
                                                      2};  // totals of more than 8 bytes, or elements of 1
 inline constexpr ReductionTraits ordered_reduction{.keeps_order = true, .blocks_per_multiprocessor = 2};
+
+// Whether the columns lie side by side and every row of a pack begins where it can be loaded at once.
+inline bool lies_in_packs(const ReductionTask& task, std::int64_t together, std::size_t element_bytes) {
+  const RowAxes& kept = task.kept;
+  const int inner = kept.rank - 1;
+  if (task.lanes != column_tile || task.reduced.rank != 1 || task.reduced.stride[0] % together != 0) return false;
+  if (inner < 0 || kept.stride[inner] != 1 || kept.size[inner] % together != 0) return false;
+  for (int i = 0; i < inner; ++i) {
+    if (kept.stride[i] % together != 0) return false;
+  }
+  return reinterpret_cast<std::uintptr_t>(task.data) % (static_cast<std::size_t>(together) * element_bytes) == 0;
+}
+
+// Elements that a thread loads at once where they lie side by side.
+std::int64_t elements_per_load(DType dtype, const ReductionTraits& traits);
 
 // More multiprocessors never give fewer parts.
 ReductionPlan plan_reduction(const Operand& in, std::uint32_t mask, int multiprocessors,

@@ -21,14 +21,41 @@ __device__ __forceinline__ T rounded(double x) {
   }
 }
 
-// A stored bool, whatever its bits.
-struct StoredBool {
-  std::uint8_t byte;
-  __device__ __forceinline__ explicit operator int() const { return byte != 0 ? 1 : 0; }
-};
+// The same, by dtype.
+__device__ __forceinline__ void store_rounded(void* out, DType dtype, std::int64_t at, double x) {
+  if (dtype == DType::f16) {
+    static_cast<__half*>(out)[at] = rounded<__half>(x);
+  } else if (dtype == DType::bf16) {
+    static_cast<__nv_bfloat16*>(out)[at] = rounded<__nv_bfloat16>(x);
+  } else {
+    store_as<double>(out, dtype, at, x);
+  }
+}
 
 template <class R>
 concept SharesItself = requires(const R& r, const ReductionTask& task) { r.share(task, task.outputs, task.length, task.length); };
+template <class R>
+concept HasSource = requires(const R& r, const ReductionTask& task) { r.source(task, task.length); };
+// Kernels are compiled once for it, not for each way its elements may lie.
+template <class R>
+concept HasOneForm = SharesItself<R> || HasSource<R>;
+
+// Of elements of 8 bytes: loads of 16 gain little over these.
+template <class R>
+struct InAnyLayout : R {
+  using T = typename R::Element;
+  __device__ __forceinline__ ScatteredElements<T> source(const ReductionTask& task, std::int64_t first) const {
+    return {static_cast<const T*>(task.data) + first, task.reduced};
+  }
+};
+// Of integers of four bytes at most; R is of ints.
+template <class R>
+struct OfIntegers : R {
+  DType dtype;
+  __device__ __forceinline__ TaggedElements<int> source(const ReductionTask& task, std::int64_t first) const {
+    return {task.data, first, task.reduced, dtype};
+  }
+};
 
 // A thread's share of one output that `threads` threads work on.
 template <bool is_side_by_side, class R>
@@ -36,6 +63,8 @@ __device__ __forceinline__ typename R::Total share_of_output(const ReductionTask
                                                              std::int64_t thread, std::int64_t threads) {
   if constexpr (SharesItself<R>) {
     return r.share(task, output, thread, threads);
+  } else if constexpr (HasSource<R>) {
+    return strided_share<4>(r, r.source(task, offset_of(task.kept, output)), thread, task.length, threads);
   } else {
     using T = typename R::Element;
     const T* first = static_cast<const T*>(task.data) + offset_of(task.kept, output);
@@ -51,7 +80,7 @@ __device__ __forceinline__ typename R::Total share_of_output(const ReductionTask
 template <bool is_one_axis, class R>
 __device__ __forceinline__ typename R::Total share_of_column(const ReductionTask& task, const R& r, std::int64_t output,
                                                              std::int64_t thread, std::int64_t threads) {
-  if constexpr (is_one_axis && !SharesItself<R>) {
+  if constexpr (is_one_axis && !HasOneForm<R>) {
     using T = typename R::Element;
     const T* first = static_cast<const T*>(task.data) + offset_of(task.kept, output);
     constexpr int in_flight = TakesGroups<R> ? 8 : 16;
@@ -62,12 +91,22 @@ __device__ __forceinline__ typename R::Total share_of_column(const ReductionTask
 }
 
 template <class R>
+__device__ __forceinline__ void write_result(const ReductionTask& task, const R& r, std::int64_t output,
+                                             const typename R::Total& total) {
+  if constexpr (requires { r.write(task.out, output, total); }) {
+    r.write(task.out, output, total);
+  } else {
+    static_cast<typename R::Out*>(task.out)[output] = r.finish(total);
+  }
+}
+
+template <class R>
 __device__ __forceinline__ void store_total(const ReductionTask& task, const R& r, std::int64_t output, std::int64_t part,
                                             const typename R::Total& total) {
   if (task.partials != nullptr) {
     static_cast<typename R::Total*>(task.partials)[output * task.output_step + part * task.partial_step] = total;
   } else {
-    static_cast<typename R::Out*>(task.out)[output] = r.finish(total);
+    write_result(task, r, output, total);
   }
 }
 

@@ -7,11 +7,11 @@
 
 namespace tutti::kernels::cuda {
 
-void sum_floats(const ReductionPlan& plan, DType dtype, double divisor, Queue& queue, const KernelCall& call);
+// What floats are added up as; of squares the root is taken.
+enum class SumOf : std::uint8_t { elements, magnitudes, squares };
+void sum_floats(const ReductionPlan& plan, DType dtype, SumOf terms, double divisor, Queue& queue, const KernelCall& call);
 void sum_integers(const ReductionPlan& plan, DType dtype, Queue& queue, const KernelCall& call);
-// Each element so many times.
-void multiply_floats(const ReductionPlan& plan, DType dtype, std::int64_t times, Queue& queue, const KernelCall& call);
-void multiply_integers(const ReductionPlan& plan, DType dtype, std::int64_t times, Queue& queue, const KernelCall& call);
+void multiply_elements(const ReductionPlan& plan, DType dtype, Queue& queue, const KernelCall& call);
 // Largest or smallest, of the elements or of their magnitudes.
 void extremum_of_floats(const ReductionPlan& plan, DType dtype, bool of_largest, bool of_magnitudes, Queue& queue,
                         const KernelCall& call);
@@ -25,14 +25,11 @@ void variance_of_elements(const ReductionPlan& plan, DType dtype, double divisor
                           const KernelCall& call);
 // 16 bytes per partial total.
 void log_sum_exp_of_elements(const ReductionPlan& plan, DType dtype, Queue& queue, const KernelCall& call);
-// Of order 1 or 2, and of any other that is finite and not 0.
-void norm_of_elements(const ReductionPlan& plan, DType dtype, double order, Queue& queue, const KernelCall& call);
+// Of any order that is finite and not 0.
 void power_norm_of_elements(const ReductionPlan& plan, DType dtype, double order, Queue& queue, const KernelCall& call);
 // Over one axis, in its order; 16 bytes per partial total.
-void place_among_floats(const ReductionPlan& plan, DType dtype, bool of_largest, Queue& queue, const KernelCall& call);
-void place_among_integers(const ReductionPlan& plan, DType dtype, bool of_largest, Queue& queue, const KernelCall& call);
+void place_of_extremum(const ReductionPlan& plan, DType dtype, bool of_largest, Queue& queue, const KernelCall& call);
 // Over all axes, in row order; 16 bytes per partial total.
-void place_among_floats(const ArgumentLines& lines, DType dtype, bool of_largest, Queue& queue, const KernelCall& call);
-void place_among_integers(const ArgumentLines& lines, DType dtype, bool of_largest, Queue& queue, const KernelCall& call);
+void place_of_extremum(const ArgumentLines& lines, DType dtype, bool of_largest, Queue& queue, const KernelCall& call);
 
 }  // namespace tutti::kernels::cuda

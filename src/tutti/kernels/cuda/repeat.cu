@@ -1,5 +1,3 @@
-#include <cub/block/block_scan.cuh>
-
 #include "tutti/base/error.h"
 #include "tutti/kernels/cuda/device_input.h"
 #include "tutti/kernels/cuda/registration.h"
@@ -30,8 +28,6 @@ __device__ __forceinline__ std::int64_t repeat_at(const RepeatTask& task, std::i
 }
 
 __global__ void __launch_bounds__(truth_threads) add_ranges(const __grid_constant__ RepeatTask task) {
-  using Reduce = cub::BlockReduce<unsigned long long, truth_threads>;
-  __shared__ typename Reduce::TempStorage storage;
   const std::int64_t begin = blockIdx.x * task.range;
   const std::int64_t end = smaller(begin + task.range, task.elements);
   unsigned long long mine = 0;
@@ -43,25 +39,21 @@ __global__ void __launch_bounds__(truth_threads) add_ranges(const __grid_constan
       mine += static_cast<unsigned long long>(repeat);
     }
   }
-  const unsigned long long total = Reduce(storage).Sum(mine);
+  const unsigned long long total = block_sums<truth_threads>(mine).all;
   if (threadIdx.x == 0) task.sums[blockIdx.x] = total;
 }
 
 __global__ void __launch_bounds__(truth_threads) write_ends(const __grid_constant__ RepeatTask task) {
-  using Scan = cub::BlockScan<unsigned long long, truth_threads>;
-  __shared__ typename Scan::TempStorage storage;
   const std::int64_t begin = blockIdx.x * task.range;
   const std::int64_t end = smaller(begin + task.range, task.elements);
   unsigned long long base = sum_of_counts(task.sums, static_cast<int>(blockIdx.x));
   for (std::int64_t at = begin; at < end; at += truth_threads) {
     const std::int64_t i = at + threadIdx.x;
     const std::int64_t repeat = i < end ? repeat_at(task, i) : 0;
-    unsigned long long ends = 0;
-    unsigned long long all = 0;
-    Scan(storage).InclusiveSum(static_cast<unsigned long long>(repeat < 0 ? 0 : repeat), ends, all);
-    if (i < end) task.ends[i] = base + ends;
-    base += all;
-    __syncthreads();  // the storage is used again
+    const auto times = static_cast<unsigned long long>(repeat < 0 ? 0 : repeat);
+    const auto sums = block_sums<truth_threads>(times);
+    if (i < end) task.ends[i] = base + sums.before + times;
+    base += sums.all;
   }
 }
 
@@ -97,8 +89,8 @@ std::string describe_repeats(const tutti::cuda::Trap& trap) {
 
 }  // namespace
 
-static std::int64_t repeat_workspace(const OpCall& /*call*/, const Inference& in) {
-  const std::int64_t elements = in.shape(0)[0];
+static std::int64_t repeat_bytes(const WorkspaceCall& call) {
+  const std::int64_t elements = call.input(0).axes[0].size;
   return (ranges_of(elements).count + elements) * 8;
 }
 
@@ -130,6 +122,6 @@ static void repeat_indices(const KernelCall& call, KernelContext& context) {
                        call.outputs > 1 ? call.out(1).as<long long>() : nullptr);
 }
 
-[[maybe_unused]] static const bool is_registered = register_cuda_kernel("RepeatIndices", repeat_indices, repeat_workspace);
+[[maybe_unused]] static const bool is_registered = register_cuda_kernel("RepeatIndices", repeat_indices, workspace<repeat_bytes>);
 
 }  // namespace tutti::kernels::cuda

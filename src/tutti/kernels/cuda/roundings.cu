@@ -1,8 +1,8 @@
-// Rounding to whole numbers.
+// Signs, squares, roots and rounding to whole numbers.
 #include "tutti/kernels/cuda/family.cuh"
 
 namespace tutti::kernels::cuda {
 
-[[maybe_unused]] static const bool roundings_registered = register_family(Roundings{});
+[[maybe_unused]] static const bool is_registered = register_families(Signs{}, Roots{}, SignsOfOthers{}, Roundings{});
 
 }  // namespace tutti::kernels::cuda

@@ -1,6 +1,8 @@
 // The axes of one operand in row order, outermost first, as a kernel gets them in its parameters.
 #pragma once
 
+#include <cuda_runtime_api.h>
+
 #include <cstdint>
 
 #include "tutti/exec/kernel.h"

@@ -63,7 +63,7 @@ __device__ __forceinline__ uint4 reversed(uint4 pack) {
   }
 }
 
-// A pack on its way. Step is that from one element to the next: 1, -1, or 0 for one that stands for all.
+// A pack on its way. Step is that from one element to the next: 1 or -1.
 template <class U, int step>
 struct Run {
   static constexpr int width = pack_width<U>;
@@ -88,53 +88,32 @@ struct Run {
   }
 };
 
-template <class U>
-struct Run<U, 0> {
-  U element{};
-
-  __device__ __forceinline__ bool load(const U* from, const Span<U>&) {
-    element = *from;
-    return true;
-  }
-  [[nodiscard]] __device__ __forceinline__ uint4 pack() const { return held(repeat<U, pack_width<U>>(element)); }
-};
-
 inline constexpr int run_threads = 256;
-// Of a thread. One that repeats an element stores more than it loads.
-template <int step>
-inline constexpr int runs_in_flight = step == 0 ? 2 : 1;
 
 // Copies lines: the innermost axis, along which the output lies side by side and the input as `step` says. Of the output's
 // aligned packs, `packs` for each line, the first and last may lie outside of it in part or altogether.
-template <class U, int step, int unroll = runs_in_flight<step>>
+template <class U, int step>
 __global__ void __launch_bounds__(run_threads)
     copy_lines_kernel(U* to, const U* from, Span<U> span, Layout<std::uint32_t, 2> layout, Divisor<std::uint32_t> packs,
                       std::uint32_t count) {
   constexpr int width = pack_width<U>;
   const auto length = static_cast<std::int32_t>(layout.size[0].divisor());
-  const std::uint32_t first = blockIdx.x * (run_threads * unroll) + threadIdx.x;
-  Run<U, step> run[unroll];
-  bool is_whole[unroll];
-  std::int32_t at[unroll][2];
-  std::int32_t begin[unroll];  // in the line
-#pragma unroll
-  for (int u = 0; u < unroll; ++u) {
-    const std::uint32_t i = first + u * run_threads;
-    const std::uint32_t line = packs.quotient(i < count ? i : 0);
-    layout.locate(line, at[u], 1);
-    const auto misaligned = static_cast<std::int32_t>(reinterpret_cast<std::uintptr_t>(to + at[u][0]) / sizeof(U) % width);
-    begin[u] = i < count ? static_cast<std::int32_t>(i - line * packs.divisor()) * width - misaligned : length;
-    is_whole[u] = begin[u] >= 0 && begin[u] + width <= length && run[u].load(from + (at[u][1] + begin[u] * step), span);
+  const std::uint32_t i = blockIdx.x * run_threads + threadIdx.x;
+  if (i >= count) return;
+  const std::uint32_t line = packs.quotient(i);
+  std::int32_t at[2];
+  layout.locate(line, at, 1);
+  to += at[0];
+  from += at[1];
+  const auto misaligned = static_cast<std::int32_t>(reinterpret_cast<std::uintptr_t>(to) / sizeof(U) % width);
+  const std::int32_t begin = static_cast<std::int32_t>(i - line * packs.divisor()) * width - misaligned;  // in the line
+  Run<U, step> run;
+  if (begin >= 0 && begin + width <= length && run.load(from + begin * step, span)) {
+    *reinterpret_cast<uint4*>(to + begin) = run.pack();
+    return;
   }
-#pragma unroll
-  for (int u = 0; u < unroll; ++u) {
-    if (is_whole[u]) {
-      *reinterpret_cast<uint4*>(to + (at[u][0] + begin[u])) = run[u].pack();
-      continue;
-    }
 #pragma unroll 1
-    for (std::int32_t i = max(begin[u], 0); i < min(begin[u] + width, length); ++i) to[at[u][0] + i] = from[at[u][1] + i * step];
-  }
+  for (std::int32_t k = max(begin, 0); k < min(begin + width, length); ++k) to[k] = from[k * step];
 }
 
 }  // namespace tutti::kernels::cuda

@@ -13,15 +13,15 @@
 namespace tutti::kernels::cuda {
 
 // The results of a line begin at out + line * step + initial, after the value of nothing if there is one.
-template <class T, class S>
+template <class S>
 __global__ void __launch_bounds__(128)
-    scan_by_warp(const T* x, typename S::Out* out, std::int64_t lines, int length, int initial, int step) {
+    scan_by_warp(typename S::From x, typename S::To out, std::int64_t lines, int length, int initial, int step) {
   constexpr Joined<S::multiplies> join;
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const std::int64_t line = static_cast<std::int64_t>(blockIdx.x) * 4 + threadIdx.x / 32;
   if (line >= lines) return;  // the whole warp
-  const T* from = x + (step == 0 ? line : line * length);
-  typename S::Out* to = out + line * (length + initial) + initial;
+  const auto from = x + (step == 0 ? line : line * length);
+  const auto to = out + line * (length + initial) + initial;
   if (initial != 0 && lane == 0) to[-1] = value_of_nothing<S>();
   typename S::Carry carry = S::multiplies ? 1 : 0;
   for (int at = 0; at < length; at += 32) {
@@ -39,10 +39,10 @@ __global__ void __launch_bounds__(128)
 
 // `step`: from one element of a line to the next; 0 where one stands for all.
 // A block has one part of a line, and goes through its tiles; `carries` has what comes before each part, or is null.
-template <class T, class S>
-__global__ void __launch_bounds__(scan_threads)
-    scan_by_block(const T* x, typename S::Out* out, ScanPlan plan, int initial, const typename S::Carry* carries, int step) {
-  using Load = cub::BlockLoad<T, scan_threads, scan_items, cub::BLOCK_LOAD_WARP_TRANSPOSE>;
+template <class S>
+__global__ void __launch_bounds__(scan_threads) scan_by_block(typename S::From x, typename S::To out, ScanPlan plan, int initial,
+                                                              const typename S::Carry* carries, int step) {
+  using Load = cub::BlockLoad<typename S::In, scan_threads, scan_items, cub::BLOCK_LOAD_WARP_TRANSPOSE>;
   using Scan = cub::BlockScan<typename S::Part, scan_threads, cub::BLOCK_SCAN_WARP_SCANS>;
   using Store = cub::BlockStore<typename S::Out, scan_threads, scan_items, cub::BLOCK_STORE_WARP_TRANSPOSE>;
   __shared__ union {
@@ -54,20 +54,20 @@ __global__ void __launch_bounds__(scan_threads)
   const std::int64_t line = blockIdx.x / plan.parts;
   const std::int64_t begin = (blockIdx.x - line * plan.parts) * plan.part;
   const std::int64_t end = begin + plan.part < plan.length ? begin + plan.part : plan.length;
-  const T* from = x + (step == 0 ? line : line * plan.length);
-  typename S::Out* to = out + line * (plan.length + initial) + initial;
+  const auto from = x + (step == 0 ? line : line * plan.length);
+  const auto to = out + line * (plan.length + initial) + initial;
   if (initial != 0 && begin == 0 && threadIdx.x == 0) to[-1] = value_of_nothing<S>();
   typename S::Carry carry = carries != nullptr ? carries[blockIdx.x] : (S::multiplies ? 1 : 0);
   for (std::int64_t at = begin; at < end; at += scan_tile) {
     const int n = static_cast<int>(end - at < scan_tile ? end - at : scan_tile);
-    T items[scan_items];
+    typename S::In items[scan_items];
     if (step == 0) {
 #pragma unroll
-      for (T& item : items) item = *from;
+      for (auto& item : items) item = *from;
     } else if (n == scan_tile) {
       Load(storage.load).Load(from + at, items);
     } else {
-      Load(storage.load).Load(from + at, items, n, T{});  // what is read beyond the end reaches no result
+      Load(storage.load).Load(from + at, items, n, typename S::In{});  // what is read beyond the end reaches no result
     }
     __syncthreads();
     typename S::Part parts[scan_items];
@@ -90,15 +90,16 @@ __global__ void __launch_bounds__(scan_threads)
 }
 
 // What each part adds up to. Eight elements at a time are joined before they meet the rest.
-template <class T, class S>
-__global__ void __launch_bounds__(scan_threads) totals_of_parts(const T* x, ScanPlan plan, typename S::Carry* totals, int step) {
+template <class S>
+__global__ void __launch_bounds__(scan_threads)
+    totals_of_parts(typename S::From x, ScanPlan plan, typename S::Carry* totals, int step) {
   using Reduce = cub::BlockReduce<typename S::Carry, scan_threads>;
   __shared__ typename Reduce::TempStorage storage;
   constexpr Joined<S::multiplies> join;
   const std::int64_t line = blockIdx.x / plan.parts;
   const std::int64_t begin = (blockIdx.x - line * plan.parts) * plan.part;
   const std::int64_t end = begin + plan.part < plan.length ? begin + plan.part : plan.length;
-  const T* from = x + (step == 0 ? line : line * plan.length);
+  const auto from = x + (step == 0 ? line : line * plan.length);
   typename S::Carry mine = S::multiplies ? 1 : 0;
   for (std::int64_t at = begin + threadIdx.x; at < end; at += scan_tile) {
     typename S::Part some = S::multiplies ? 1 : 0;
@@ -125,35 +126,27 @@ __global__ void __launch_bounds__(ScanPlan::most_parts) carries_of_parts(Carry* 
   if (is_part) *mine = before;
 }
 
-template <class T, bool multiplies>
-void run_scan(const ScanPlan& plan, bool include_initial, Queue& queue, const KernelCall& call) {
-  using S = Scanning<T, multiplies>;
+template <class S>
+void run_scan(const ScanPlan& plan, bool include_initial, const typename S::From& x, const typename S::To& out, Queue& queue,
+              const KernelCall& call) {
   using Carry = typename S::Carry;
-  const T* x = call.in(0).as<T>();
-  auto* out = call.out().as<typename S::Out>();
   const int initial = include_initial ? 1 : 0;
   const auto attributes = call.attributes->as<ScanAttributes>();
-  if (attributes.after > 0) return scan_columns<T, S>(static_cast<std::size_t>(attributes.after), initial, queue, call);
+  if (attributes.after > 0) return scan_columns<S>(static_cast<std::size_t>(attributes.after), initial, x, out, queue, call);
   const int step = attributes.times != 0 ? 0 : 1;
   if (plan.length <= warp_scan_length) {
     const Grid grid{.blocks = dim3(static_cast<unsigned>((plan.lines + 3) / 4)), .threads = dim3(128)};
-    return launch<scan_by_warp<T, S>>(queue, call, grid, x, out, plan.lines, plan.length, initial, step);
+    return launch<scan_by_warp<S>>(queue, call, grid, x, out, plan.lines, plan.length, initial, step);
   }
   const Grid grid{.blocks = dim3(static_cast<unsigned>(plan.lines * plan.parts)), .threads = dim3(scan_threads)};
   Carry* carries = nullptr;
   if (plan.parts > 1) {
     carries = call.scratch().as<Carry>();
-    launch<totals_of_parts<T, S>>(queue, call, grid, x, plan, carries, step);
+    launch<totals_of_parts<S>>(queue, call, grid, x, plan, carries, step);
     const Grid by_line{.blocks = dim3(static_cast<unsigned>(plan.lines)), .threads = dim3(ScanPlan::most_parts)};
-    launch<carries_of_parts<Carry, multiplies>>(queue, call, by_line, carries, plan.parts);
+    launch<carries_of_parts<Carry, S::multiplies>>(queue, call, by_line, carries, plan.parts);
   }
-  launch<scan_by_block<T, S>>(queue, call, grid, x, out, plan, initial, carries, step);
-}
-
-template <class T>
-void run_scan(const ScanPlan& plan, bool multiplies, bool include_initial, Queue& queue, const KernelCall& call) {
-  if (multiplies) return run_scan<T, true>(plan, include_initial, queue, call);
-  run_scan<T, false>(plan, include_initial, queue, call);
+  launch<scan_by_block<S>>(queue, call, grid, x, out, plan, initial, carries, step);
 }
 
 }  // namespace tutti::kernels::cuda

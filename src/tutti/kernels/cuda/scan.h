@@ -34,7 +34,7 @@ struct ScanPlan {
   [[nodiscard]] std::int64_t carry_bytes() const noexcept { return parts > 1 ? lines * parts * 8 : 0; }
 };
 
-void scan_floats(const ScanPlan& plan, bool multiplies, bool include_initial, Queue& queue, const KernelCall& call);
-void scan_integers(const ScanPlan& plan, bool multiplies, bool include_initial, Queue& queue, const KernelCall& call);
+void cumulative_sum(const ScanPlan& plan, bool include_initial, Queue& queue, const KernelCall& call);
+void cumulative_product(const ScanPlan& plan, bool include_initial, Queue& queue, const KernelCall& call);
 
 }  // namespace tutti::kernels::cuda

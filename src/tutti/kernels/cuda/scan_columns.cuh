@@ -17,13 +17,29 @@ inline constexpr int scan_strip_rows = 16;  // of a thread: with those of the ne
 template <class T>
 inline constexpr int scan_strip_width = sizeof(T) < 4 ? 2 : 1;
 
-// R: a Scanning.
-template <class T, class R, int width>
-__global__ void __launch_bounds__(scan_strip_threads, 2)
-    scan_strips(const T* x, typename R::Out* out, std::int64_t length, std::int64_t columns, std::int64_t strips, int initial) {
+template <int width, class T>
+__device__ __forceinline__ Pack<T, width> load_pack(const T* from) {
+  return *reinterpret_cast<const Pack<T, width>*>(from);
+}
+template <int width, class T>
+__device__ __forceinline__ void store_pack(T* to, const Pack<T, width>& pack) {
+  *reinterpret_cast<Pack<T, width>*>(to) = pack;
+}
+template <int width, class V>
+__device__ __forceinline__ Pack<V, 1> load_pack(const TaggedValues<V>& from) {
+  return {*from};
+}
+template <int width, class V>
+__device__ __forceinline__ void store_pack(const TaggedValues<V>& to, const Pack<V, 1>& pack) {
+  *to = pack.lane[0];
+}
+
+template <class R, int width>
+__global__ void __launch_bounds__(scan_strip_threads, 2) scan_strips(typename R::From x, typename R::To out, std::int64_t length,
+                                                                     std::int64_t columns, std::int64_t strips, int initial) {
   using Part = typename R::Part;
   using Carry = typename R::Carry;
-  using In = Pack<T, width>;
+  using In = Pack<typename R::In, width>;
   using Out = Pack<typename R::Out, width>;
   constexpr Joined<R::multiplies> join;
   constexpr Carry nothing = R::multiplies ? 1 : 0;
@@ -34,20 +50,20 @@ __global__ void __launch_bounds__(scan_strip_threads, 2)
   const std::int64_t matrix = blockIdx.x / strips;
   const std::int64_t column = ((blockIdx.x - matrix * strips) * warp_lanes + lane) * width;
   const bool is_column = column < columns;
-  const T* from = x + matrix * length * columns + column;
-  typename R::Out* to = out + (matrix * (length + initial) + initial) * columns + column;
+  const auto from = x + matrix * length * columns + column;
+  const auto to = out + (matrix * (length + initial) + initial) * columns + column;
   if (initial != 0 && is_column && warp == 0)
-    *reinterpret_cast<Out*>(to - columns) = repeat<typename R::Out, width>(value_of_nothing<R>());
+    store_pack<width>(to + -columns, repeat<typename R::Out, width>(value_of_nothing<R>()));
   // The rows of this thread in the tile at `at`: how many, and themselves.
   const auto rows_at = [&](std::int64_t at) {
     const std::int64_t left = length - at - warp * scan_strip_rows;
     return is_column ? static_cast<int>(left < scan_strip_rows ? left : scan_strip_rows) : 0;
   };
   const auto load = [&](std::int64_t at, int rows, In(&into)[scan_strip_rows]) {
-    const T* first = from + (at + warp * scan_strip_rows) * columns;
+    const auto first = from + (at + warp * scan_strip_rows) * columns;
 #pragma unroll
     for (int k = 0; k < scan_strip_rows; ++k) {
-      if (k < rows) into[k] = *reinterpret_cast<const In*>(first + k * columns);
+      if (k < rows) into[k] = load_pack<width>(first + k * columns);
     }
   };
   Carry carry[width];
@@ -82,7 +98,7 @@ __global__ void __launch_bounds__(scan_strip_threads, 2)
       }
       here[i] = static_cast<Part>(nothing);
     }
-    typename R::Out* first = to + (at + warp * scan_strip_rows) * columns;
+    const auto first = to + (at + warp * scan_strip_rows) * columns;
 #pragma unroll
     for (int k = 0; k < scan_strip_rows; ++k) {
       Out results;
@@ -91,13 +107,14 @@ __global__ void __launch_bounds__(scan_strip_threads, 2)
         here[i] = join(here[i], R::part(now[k].lane[i]));
         results.lane[i] = R::finish(before[i], here[i]);
       }
-      if (k < rows) *reinterpret_cast<Out*>(first + k * columns) = results;
+      if (k < rows) store_pack<width>(first + k * columns, results);
     }
   }
 }
 
-template <class T, class R>
-void scan_columns(std::size_t after, int initial, Queue& queue, const KernelCall& call) {
+template <class R>
+void scan_columns(std::size_t after, int initial, const typename R::From& x, const typename R::To& out, Queue& queue,
+                  const KernelCall& call) {
   const Operand& in = call.in(0);
   const LineShape matrices(in, after + 1);
   const std::int64_t columns = LineShape(in, after).length;
@@ -105,13 +122,12 @@ void scan_columns(std::size_t after, int initial, Queue& queue, const KernelCall
   const auto run = [&]<int width>(std::integral_constant<int, width>) {
     const std::int64_t strips = (columns + warp_lanes * width - 1) / (warp_lanes * width);
     const Grid grid{.blocks = dim3(static_cast<unsigned>(matrices.lines * strips)), .threads = dim3(scan_strip_threads)};
-    launch<scan_strips<T, R, width>>(queue, call, grid, in.as<T>(), call.out().as<typename R::Out>(), length, columns, strips,
-                                     initial);
+    launch<scan_strips<R, width>>(queue, call, grid, x, out, length, columns, strips, initial);
   };
-  constexpr int width = scan_strip_width<T>;
-  const bool is_packed =
-      columns % width == 0 && is_aligned(in, sizeof(T) * width) && is_aligned(call.out(), sizeof(typename R::Out) * width);
-  if (is_packed) return run(std::integral_constant<int, width>{});
+  constexpr int width = scan_strip_width<typename R::In>;
+  const auto bytes = sizeof(typename R::In) * width;
+  if (columns % width == 0 && is_aligned(in, bytes) && is_aligned(call.out(), bytes))
+    return run(std::integral_constant<int, width>{});
   run(std::integral_constant<int, 1>{});
 }
 

@@ -1,7 +1,6 @@
 #include <array>
 #include <cstring>
 
-#include "tutti/exec/op_call.h"
 #include "tutti/kernels/cuda/copy.h"
 #include "tutti/kernels/cuda/device_input.h"
 #include "tutti/kernels/cuda/registration.h"
@@ -46,13 +45,7 @@ void set(ScatterTask& task, std::int64_t element_bytes, Queue& queue, const Kern
   const std::int64_t unit =
       task.values == nullptr ? element_bytes : into_units(task.space, {task.region, task.values}, element_bytes);
   const Grid grid = deal_slices(task.space, queue);
-  switch (unit) {
-    case 1: return launch<set_slices<std::uint8_t>>(queue, call, grid, task);
-    case 2: return launch<set_slices<std::uint16_t>>(queue, call, grid, task);
-    case 4: return launch<set_slices<std::uint32_t>>(queue, call, grid, task);
-    case 8: return launch<set_slices<std::uint64_t>>(queue, call, grid, task);
-    default: return launch<set_slices<uint4>>(queue, call, grid, task);
-  }
+  visit_unit(unit, [&]<class Unit>(Unit) { launch<set_slices<Unit>>(queue, call, grid, task); });
 }
 
 // Without indices: the values are copied over the region.
@@ -101,22 +94,14 @@ ScatterPlan plan_scatter(const IndexTask& task, DType dtype, ScatterMode mode) {
   return plan;
 }
 
-static std::int64_t scatter_workspace(const OpCall& call, const Inference& /*in*/) {
+static std::int64_t scatter_bytes(const WorkspaceCall& call) {
   std::array<Operand, most_axes + 2> operands;
   KernelCall seen;
-  for (const OpInput& input : call.inputs()) {
-    if (input.tensor != nullptr) {
-      operands[seen.inputs] = operand_of(*input.tensor);
-    } else {
-      operands[seen.inputs].rank = 0;
-      operands[seen.inputs].is_immediate = true;
-    }
-    ++seen.inputs;
-  }
+  for (; seen.inputs < call.inputs(); ++seen.inputs) operands[seen.inputs] = call.input(seen.inputs);
   seen.operands = operands.data();
-  seen.attributes = &call.attributes;
+  seen.attributes = &call.attributes();
   const IndexTask task = index_task(scatter_space(seen), operands.data() + 2);
-  return plan_scatter(task, call.inputs()[0].dtype(), call.attributes.as<ScatterAttributes>().mode).bytes;
+  return plan_scatter(task, operands[0].dtype, call.attributes().as<ScatterAttributes>().mode).bytes;
 }
 
 static void scatter(const KernelCall& call, KernelContext& context) {
@@ -163,10 +148,11 @@ static void scatter(const KernelCall& call, KernelContext& context) {
   scatter_in_order(task, attributes.mode, out.dtype, queue, call);
 }
 
-[[maybe_unused]] static const bool is_registered = register_cuda_kernel("TensorScatterUpdate", scatter, scatter_workspace) &&
-                                                   register_cuda_kernel("TensorScatterAdd", scatter, scatter_workspace) &&
-                                                   register_cuda_kernel("TensorScatterMul", scatter, scatter_workspace) &&
-                                                   register_cuda_kernel("TensorScatterMin", scatter, scatter_workspace) &&
-                                                   register_cuda_kernel("TensorScatterMax", scatter, scatter_workspace);
+[[maybe_unused]] static const bool is_registered =
+    register_cuda_kernel("TensorScatterUpdate", scatter, workspace<scatter_bytes>) &&
+    register_cuda_kernel("TensorScatterAdd", scatter, workspace<scatter_bytes>) &&
+    register_cuda_kernel("TensorScatterMul", scatter, workspace<scatter_bytes>) &&
+    register_cuda_kernel("TensorScatterMin", scatter, workspace<scatter_bytes>) &&
+    register_cuda_kernel("TensorScatterMax", scatter, workspace<scatter_bytes>);
 
 }  // namespace tutti::kernels::cuda

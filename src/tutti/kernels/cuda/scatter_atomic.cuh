@@ -13,15 +13,15 @@ __device__ __forceinline__ U as_bits(T x) {
 }
 
 // Tries again until nobody else has changed the element meanwhile.
-template <ScatterMode mode, class T, class U>
-__device__ __forceinline__ void exchange(T* element, T value) {
+template <class U, class T, class Combine>
+__device__ __forceinline__ void exchange(T* element, T value, const Combine& combine) {
   static_assert(sizeof(T) == sizeof(U));
   U* const bits = reinterpret_cast<U*>(element);
   U seen = *reinterpret_cast<volatile U*>(bits);
   for (;;) {
     T old;
     memcpy(&old, &seen, sizeof old);
-    const U wanted = as_bits<T, U>(narrow<T>(combined<mode>(widen(old), widen(value))));
+    const U wanted = as_bits<T, U>(narrow<T>(combine(widen(old), widen(value))));
     if (wanted == seen) return;
     const U found = atomicCAS(bits, seen, wanted);
     if (found == seen) return;
@@ -30,15 +30,15 @@ __device__ __forceinline__ void exchange(T* element, T value) {
 }
 
 // A byte is exchanged with the three beside it, which an aligned word of the same memory holds.
-template <ScatterMode mode, class T>
-__device__ __forceinline__ void exchange_byte(T* element, T value) {
+template <class T, class Combine>
+__device__ __forceinline__ void exchange_byte(T* element, T value, const Combine& combine) {
   const auto address = reinterpret_cast<std::uintptr_t>(element);
   auto* const word = reinterpret_cast<unsigned*>(address & ~std::uintptr_t{3});
   const unsigned shift = static_cast<unsigned>(address & 3U) * 8U;
   unsigned seen = *reinterpret_cast<volatile unsigned*>(word);
   for (;;) {
     const auto old = static_cast<T>(seen >> shift & 0xffU);
-    const unsigned changed = static_cast<std::uint8_t>(combined<mode>(old, value));
+    const unsigned changed = static_cast<std::uint8_t>(combine(old, value));
     const unsigned wanted = (seen & ~(0xffU << shift)) | changed << shift;
     if (wanted == seen) return;
     const unsigned found = atomicCAS(word, seen, wanted);
@@ -47,33 +47,33 @@ __device__ __forceinline__ void exchange_byte(T* element, T value) {
   }
 }
 
-template <ScatterMode mode, class T>
-__device__ __forceinline__ void update(T* element, T value) {
+template <class T>
+using AtomicNumber = std::conditional_t<sizeof(T) == 4, std::conditional_t<std::is_signed_v<T>, int, unsigned>,
+                                        std::conditional_t<std::is_signed_v<T>, long long, unsigned long long>>;
+
+template <class T, class Combine>
+__device__ __forceinline__ void update(T* element, T value, const Combine& combine) {
   if constexpr (sizeof(T) == 1) {
-    exchange_byte<mode>(element, value);
+    return exchange_byte(element, value, combine);
   } else if constexpr (sizeof(T) == 2) {
-    exchange<mode, T, unsigned short>(element, value);
-  } else if constexpr (mode == ScatterMode::add && std::is_same_v<T, std::uint32_t>) {
-    atomicAdd(element, value);
-  } else if constexpr (mode == ScatterMode::add && std::is_same_v<T, std::uint64_t>) {
-    atomicAdd(reinterpret_cast<unsigned long long*>(element), static_cast<unsigned long long>(value));
-  } else if constexpr (mode == ScatterMode::minimum && std::is_same_v<T, std::int32_t>) {
-    atomicMin(element, value);
-  } else if constexpr (mode == ScatterMode::maximum && std::is_same_v<T, std::int32_t>) {
-    atomicMax(element, value);
-  } else if constexpr (mode == ScatterMode::minimum && std::is_same_v<T, std::int64_t>) {
-    atomicMin(reinterpret_cast<long long*>(element), static_cast<long long>(value));
-  } else if constexpr (mode == ScatterMode::maximum && std::is_same_v<T, std::int64_t>) {
-    atomicMax(reinterpret_cast<long long*>(element), static_cast<long long>(value));
-  } else if constexpr (sizeof(T) == 4) {
-    exchange<mode, T, unsigned>(element, value);
+    return exchange<unsigned short>(element, value, combine);
+  } else if constexpr (std::is_integral_v<T> && std::is_same_v<Combine, Extreme>) {
+    using Number = AtomicNumber<T>;
+    auto* const number = reinterpret_cast<Number*>(element);
+    combine.wants_least ? atomicMin(number, static_cast<Number>(value)) : atomicMax(number, static_cast<Number>(value));
   } else {
-    exchange<mode, T, unsigned long long>(element, value);
+    if constexpr (std::is_integral_v<T>) {
+      if (!combine.multiplies) {
+        atomicAdd(reinterpret_cast<AtomicNumber<T>*>(element), static_cast<AtomicNumber<T>>(value));
+        return;
+      }
+    }
+    exchange<std::conditional_t<sizeof(T) == 4, unsigned, unsigned long long>>(element, value, combine);
   }
 }
 
-template <ScatterMode mode, class T>
-__global__ void __launch_bounds__(index_threads) update_slices(const __grid_constant__ ScatterTask task) {
+template <class T, class Combine>
+__global__ void __launch_bounds__(index_threads) update_slices(const __grid_constant__ ScatterTask task, Combine combine) {
   const IndexTask& space = task.space;
   const Share share = share_of(space);
   for (std::int64_t position = share.first; position < space.count; position += share.step) {
@@ -81,14 +81,8 @@ __global__ void __launch_bounds__(index_threads) update_slices(const __grid_cons
     if (!locate(space, position, share.lane == 0, at)) continue;
     T* to = static_cast<T*>(task.region) + at.place;
     for (std::int64_t i = share.begin + share.lane; i < share.end; i += space.lanes)
-      update<mode>(to + offset_of(space.inner_place, i), value_at<T>(task, at.value + offset_of(space.inner_value, i)));
+      update(to + offset_of(space.inner_place, i), value_at<T>(task, at.value + offset_of(space.inner_value, i)), combine);
   }
-}
-
-template <ScatterMode mode, class T>
-void launch_update(ScatterTask& task, Queue& queue, const KernelCall& call) {
-  const Grid grid = deal_slices(task.space, queue);
-  launch<update_slices<mode, T>>(queue, call, grid, task);
 }
 
 }  // namespace tutti::kernels::cuda

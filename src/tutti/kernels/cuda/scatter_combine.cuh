@@ -8,8 +8,8 @@
 namespace tutti::kernels::cuda {
 
 // NaN wins, and -0 is less than 0: the order of the arguments does not matter.
-template <bool wants_least, class W>
-__device__ __forceinline__ W extreme(W a, W b) {
+template <class W>
+__device__ __forceinline__ W extreme(W a, W b, bool wants_least) {
   if constexpr (std::is_floating_point_v<W>) {
     if (isnan(a) || isnan(b)) return isnan(a) ? a : b;
     if (a == b) return (signbit(a) != 0) == wants_least ? a : b;
@@ -17,19 +17,22 @@ __device__ __forceinline__ W extreme(W a, W b) {
   return (a < b) == wants_least ? a : b;
 }
 
-// Integers that may overflow are unsigned.
-template <ScatterMode mode, class W>
-__device__ __forceinline__ W combined(W a, W b) {
-  if constexpr (mode == ScatterMode::add) {
-    return ScalarMath<W>{}.add(a, b);
-  } else if constexpr (mode == ScatterMode::multiply) {
-    return ScalarMath<W>{}.mul(a, b);
-  } else if constexpr (mode == ScatterMode::minimum) {
-    return extreme<true>(a, b);
-  } else {
-    return extreme<false>(a, b);
+// Which of two is a matter of the launch: a kernel each would be compiled twice for no gain.
+// The sum or the product. Integers that may overflow are unsigned.
+struct Accumulate {
+  bool multiplies;
+  template <class W>
+  __device__ __forceinline__ W operator()(W a, W b) const {
+    return multiplies ? ScalarMath<W>{}.mul(a, b) : ScalarMath<W>{}.add(a, b);
   }
-}
+};
+struct Extreme {
+  bool wants_least;
+  template <class W>
+  __device__ __forceinline__ W operator()(W a, W b) const {
+    return extreme(a, b, wants_least);
+  }
+};
 
 template <class T>
 __device__ __forceinline__ T value_at(const ScatterTask& task, std::int64_t offset) {

@@ -190,13 +190,7 @@ bool set_in_rows(const ScatterTask& task, Queue& queue, const KernelCall& call) 
   const auto size = static_cast<std::int64_t>(size_of(out.dtype));
   const std::int64_t unit = into_units(all.space, {x.data, task.region, task.values}, size);
   if (!sets_rows(all.space, out.count() * size / unit, queue)) return false;
-  switch (unit) {
-    case 1: launch_rows<std::uint8_t>(all, x, out, unit / size, queue, call); break;
-    case 2: launch_rows<std::uint16_t>(all, x, out, unit / size, queue, call); break;
-    case 4: launch_rows<std::uint32_t>(all, x, out, unit / size, queue, call); break;
-    case 8: launch_rows<std::uint64_t>(all, x, out, unit / size, queue, call); break;
-    default: launch_rows<uint4>(all, x, out, unit / size, queue, call); break;
-  }
+  visit_unit(unit, [&]<class Unit>(Unit) { launch_rows<Unit>(all, x, out, unit / size, queue, call); });
   return true;
 }
 
@@ -226,13 +220,7 @@ bool merge_owned(const ScatterTask& task, Queue& queue, const KernelCall& call) 
   const bool is_copied = !is_in_place && !lie_alike(x, out);
   if (is_copied) copy_operand(x, out, queue, call);
   const std::byte* const from = is_in_place || is_copied ? nullptr : x.data;
-  switch (unit) {
-    case 1: launch_merge<std::uint8_t>(all, *targets, from, queue, call); break;
-    case 2: launch_merge<std::uint16_t>(all, *targets, from, queue, call); break;
-    case 4: launch_merge<std::uint32_t>(all, *targets, from, queue, call); break;
-    case 8: launch_merge<std::uint64_t>(all, *targets, from, queue, call); break;
-    default: launch_merge<uint4>(all, *targets, from, queue, call); break;
-  }
+  visit_unit(unit, [&]<class Unit>(Unit) { launch_merge<Unit>(all, *targets, from, queue, call); });
   return true;
 }
 

@@ -51,7 +51,6 @@ void sort_positions(ScatterTask& task, const ScatterPlan& plan, std::byte* scrat
 
 // Integers of any kind, and the least or greatest of floats.
 void scatter_atomically(ScatterTask& task, ScatterMode mode, DType dtype, Queue& queue, const KernelCall& call);
-void scatter_extremes(ScatterTask& task, ScatterMode mode, DType dtype, Queue& queue, const KernelCall& call);
 // Sums and products of floats, and what meets nothing.
 void scatter_in_order(ScatterTask& task, ScatterMode mode, DType dtype, Queue& queue, const KernelCall& call);
 

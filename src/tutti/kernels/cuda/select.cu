@@ -12,21 +12,11 @@ struct Choose {
   }
 };
 
-template <class U>
-void choose(const KernelCall& call, KernelContext& context) {
-  run_elementwise<Choose, U, std::uint8_t, U, U>(call, context);
-}
-
 }  // namespace
 
 // Elements are moved, not looked at: their size is all that matters.
 static void select(const KernelCall& call, KernelContext& context) {
-  switch (size_of(call.out().dtype)) {
-    case 1: return choose<std::uint8_t>(call, context);
-    case 2: return choose<std::uint16_t>(call, context);
-    case 4: return choose<std::uint32_t>(call, context);
-    default: return choose<std::uint64_t>(call, context);
-  }
+  visit_size(size_of(call.out().dtype), [&]<class U>(U) { run_elementwise<Choose, U, std::uint8_t, U, U>(call, context); });
 }
 
 [[maybe_unused]] static const bool is_registered = register_cuda_kernel("SelectV2", select);

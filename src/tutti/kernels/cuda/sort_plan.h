@@ -24,11 +24,11 @@ struct SortPlan {
   SortAttributes attributes;
   std::int64_t element = 1;  // bytes
 
-  SortPlan(const SortAttributes& wanted, const Shape& shape, DType dtype) noexcept
-      : attributes(wanted), element(static_cast<std::int64_t>(size_of(dtype))) {
-    if (shape.empty()) return;
-    length = shape[shape.size() - 1];
-    for (std::size_t i = 0; i + 1 < shape.size(); ++i) lines *= shape[i];
+  SortPlan(const SortAttributes& wanted, const Operand& x) noexcept
+      : attributes(wanted), element(static_cast<std::int64_t>(size_of(x.dtype))) {
+    if (x.rank == 0) return;
+    length = x.axes[x.rank - 1U].size;
+    for (std::size_t i = 0; i + 1U < x.rank; ++i) lines *= x.axes[i].size;
   }
 
   [[nodiscard]] bool is_empty() const { return lines == 0 || length == 0 || attributes.keep == 0; }
@@ -39,19 +39,19 @@ struct SortPlan {
     return std::min(lines, most_together / length);
   }
   // Values of single lines are sorted without knowing where they came from; the output is one of the two places that takes.
-  [[nodiscard]] bool is_keys_only() const { return !attributes.wants_indices && attributes.keep == length && together() == 1; }
+  [[nodiscard]] bool is_keys_only() const {
+    return element >= 4 && !attributes.wants_indices && attributes.keep == length && together() == 1;
+  }
 
   static constexpr std::int64_t align(std::int64_t bytes) { return (bytes + 255) / 256 * 256; }
   [[nodiscard]] std::int64_t items() const { return together() * length; }
-  [[nodiscard]] std::int64_t keys_bytes() const {
-    return align(items() * (together() > 1 ? std::max<std::int64_t>(element, 4) : element));
-  }
+  [[nodiscard]] std::int64_t keys_bytes() const { return align(items() * std::max<std::int64_t>(element, 4)); }
   [[nodiscard]] std::int64_t numbers_bytes() const { return align(items() * 4); }
   // What CUB's radix sort of two buffers wants, from above: 1 KiB for every tile, of which none has fewer than 2048 items; some
-  // counts for every 2^28 items; with keys of one or two bytes on older GPUs, counts for every block that runs at once instead.
+  // counts for every 2^28 items.
   [[nodiscard]] std::int64_t cub_bytes() const {
     const std::int64_t tiles = std::min(items(), std::int64_t{1} << 28U) / 2 + items() / 4096;
-    return align(tiles + (std::int64_t{1} << 18U) + (element < 4 ? std::int64_t{6} << 20U : 0));
+    return align(tiles + (std::int64_t{1} << 18U));
   }
   [[nodiscard]] std::int64_t scratch_bytes() const {
     if (is_empty() || !is_long()) return 0;
@@ -59,13 +59,6 @@ struct SortPlan {
   }
 };
 
-// U: unsigned, of the element's size. One file each.
-template <class U>
 void sort_lines(const SortPlan& plan, const KernelCall& call, Queue& queue);
-
-// Items numbered within lines of that length, put in the order of their lines, those of each as they are. The numbers end up
-// in either buffer, which is returned. Keys are room for one uint32 per item.
-std::uint32_t* sort_by_line(std::uint32_t* numbers, std::uint32_t* other, void* keys, void* other_keys, std::uint32_t items,
-                            std::int64_t length, void* cub, std::int64_t cub_bytes, const KernelCall& call, Queue& queue);
 
 }  // namespace tutti::kernels::cuda

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "tutti/kernels/cuda/row_axes.cuh"
+#include "tutti/kernels/cuda/tagged.cuh"
 
 namespace tutti::kernels::cuda {
 
@@ -32,6 +33,21 @@ struct ScatteredElements {
   const RowAxes& axes;
   __device__ __forceinline__ T load(std::int64_t i) const { return first[offset_of(axes, i)]; }
   __device__ __forceinline__ void unpack(const T& loaded, T (&elements)[1]) const { elements[0] = loaded; }
+  __device__ __forceinline__ std::int64_t index_of(std::int64_t i) const { return i; }
+};
+
+// Elements of any dtype that V holds exactly.
+template <class V>
+struct TaggedElements {
+  using Element = V;
+  using Loaded = V;
+  static constexpr int width = 1;
+  const void* data;
+  std::int64_t first;
+  const RowAxes& axes;
+  DType dtype;
+  __device__ __forceinline__ V load(std::int64_t i) const { return load_as<V>(data, dtype, first + offset_of(axes, i)); }
+  __device__ __forceinline__ void unpack(V loaded, V (&elements)[1]) const { elements[0] = loaded; }
   __device__ __forceinline__ std::int64_t index_of(std::int64_t i) const { return i; }
 };
 

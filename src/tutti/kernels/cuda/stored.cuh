@@ -6,7 +6,43 @@
 
 #include <type_traits>
 
+#include "tutti/tensor/dtype_visit.h"
+
 namespace tutti::kernels::cuda {
+
+// A stored bool, whatever its bits.
+struct StoredBool {
+  std::uint8_t byte;
+  __device__ __forceinline__ explicit operator int() const { return byte != 0 ? 1 : 0; }
+};
+
+// The type of a dtype's elements in device code.
+template <DType dtype>
+struct StoredElement : HostElement<dtype> {};
+template <>
+struct StoredElement<DType::boolean> {
+  using type = StoredBool;
+};
+template <>
+struct StoredElement<DType::f16> {
+  using type = __half;
+};
+template <>
+struct StoredElement<DType::bf16> {
+  using type = __nv_bfloat16;
+};
+
+template <DTypes handled, class Visit>
+decltype(auto) visit_stored(DType dtype, Visit&& visit) {
+  return visit_dtype<handled, StoredElement>(dtype, visit);
+}
+
+// As visit_size, up to the 16 bytes that a thread moves at once.
+template <class Visit>
+decltype(auto) visit_unit(std::int64_t bytes, Visit&& visit) {
+  if (bytes == sizeof(uint4)) return visit(uint4{});
+  return visit_size(static_cast<std::size_t>(bytes), visit);
+}
 
 template <class T>
 inline constexpr bool is_half = std::is_same_v<T, __half> || std::is_same_v<T, __nv_bfloat16>;

@@ -3,11 +3,10 @@
 #include <algorithm>
 #include <bit>
 #include <cub/block/block_radix_sort.cuh>
-#include <cub/block/block_reduce.cuh>
-#include <cub/block/block_scan.cuh>
 
 #include "tutti/base/error.h"
 #include "tutti/exec/sort_key.h"
+#include "tutti/kernels/cuda/block_sums.cuh"
 #include "tutti/kernels/cuda/device_input.h"
 #include "tutti/kernels/cuda/topk.h"
 
@@ -81,16 +80,12 @@ __global__ void __launch_bounds__(threads) count_digits(const __grid_constant__ 
 // A block per line, a thread per digit. Leaves the counts at 0.
 template <class U>
 __global__ void __launch_bounds__(threads) choose_digit(const __grid_constant__ SelectTask<U> task, int shift) {
-  using Scan = cub::BlockScan<std::int64_t, threads>;
-  __shared__ typename Scan::TempStorage storage;
   const std::int64_t line = blockIdx.x;
   const bool is_first = shift + 8 == 8 * static_cast<int>(sizeof(U));
   const std::int64_t left = is_first ? task.keep : task.left[line];
   const std::uint64_t key = is_first ? 0 : task.key[line];
   const std::int64_t mine = task.counts[line * digits + threadIdx.x];
-  std::int64_t before = 0;
-  Scan(storage).ExclusiveSum(mine, before);
-  __syncthreads();  // all have read what one of them writes now
+  const std::int64_t before = block_sums<threads>(mine).before;  // all have then read what one of them writes now
   task.counts[line * digits + threadIdx.x] = 0;
   if (before < left && left <= before + mine) {
     task.key[line] = key | static_cast<std::uint64_t>(threadIdx.x) << shift;
@@ -100,8 +95,6 @@ __global__ void __launch_bounds__(threads) choose_digit(const __grid_constant__ 
 
 template <class U>
 __global__ void __launch_bounds__(threads) count_candidates(const __grid_constant__ SelectTask<U> task) {
-  using Reduce = cub::BlockReduce<std::uint32_t, threads>;
-  __shared__ typename Reduce::TempStorage storage;
   const Part part = part_of_block(task);
   const U* const from = task.x + part.line * task.length;
   const auto last = static_cast<U>(task.key[part.line]);
@@ -113,9 +106,8 @@ __global__ void __launch_bounds__(threads) count_candidates(const __grid_constan
     below += key < last ? 1U : 0U;
     equal += key == last ? 1U : 0U;
   }
-  const std::uint32_t all_below = Reduce(storage).Sum(below);
-  __syncthreads();
-  const std::uint32_t all_equal = Reduce(storage).Sum(equal);
+  const std::uint32_t all_below = block_sums<threads>(below).all;
+  const std::uint32_t all_equal = block_sums<threads>(equal).all;
   if (threadIdx.x != 0) return;
   task.range_counts[2 * static_cast<std::int64_t>(blockIdx.x)] = all_below;
   task.range_counts[2 * static_cast<std::int64_t>(blockIdx.x) + 1] = all_equal;
@@ -128,28 +120,18 @@ struct Earlier {
 };
 template <class U>
 __device__ __forceinline__ Earlier count_earlier(const SelectTask<U>& task, std::int64_t line) {
-  using Reduce = cub::BlockReduce<std::int64_t, threads>;
-  __shared__ typename Reduce::TempStorage storage;
-  __shared__ Earlier result;
   std::int64_t below = 0;
   std::int64_t equal = 0;
   for (std::int64_t i = line * task.ranges + threadIdx.x; i < blockIdx.x; i += threads) {
     below += task.range_counts[2 * i];
     equal += task.range_counts[2 * i + 1];
   }
-  const std::int64_t all_below = Reduce(storage).Sum(below);
-  __syncthreads();
-  const std::int64_t all_equal = Reduce(storage).Sum(equal);
-  if (threadIdx.x == 0) result = {all_below, all_equal};
-  __syncthreads();
-  return result;
+  return {block_sums<threads>(below).all, block_sums<threads>(equal).all};
 }
 
 // A thread takes neighbouring elements, so that candidates come out in order: those below the last key, then its equals.
 template <class U>
 __global__ void __launch_bounds__(threads) collect_candidates(const __grid_constant__ SelectTask<U> task) {
-  using Scan = cub::BlockScan<unsigned, threads>;
-  __shared__ typename Scan::TempStorage storage;
   const Part part = part_of_block(task);
   const U* const from = task.x + part.line * task.length;
   const auto last = static_cast<U>(task.key[part.line]);
@@ -168,9 +150,8 @@ __global__ void __launch_bounds__(threads) collect_candidates(const __grid_const
       equal |= (key == last ? 1U : 0U) << i;
     }
     // Both counts in one number: a tile has far fewer than 2^16 elements.
-    unsigned before = 0;
-    unsigned all = 0;
-    Scan(storage).ExclusiveSum(static_cast<unsigned>(__popc(below)) << 16U | static_cast<unsigned>(__popc(equal)), before, all);
+    const auto [before, all] =
+        block_sums<threads>(static_cast<unsigned>(__popc(below)) << 16U | static_cast<unsigned>(__popc(equal)));
     std::int64_t place = earlier.below + (before >> 16U);
     for (; below != 0; below &= below - 1) to[place++] = static_cast<std::uint32_t>(first + __ffs(static_cast<int>(below)) - 1);
     place = first_equal + earlier.equal + (before & 0xffffU);
@@ -178,7 +159,6 @@ __global__ void __launch_bounds__(threads) collect_candidates(const __grid_const
       to[place++] = static_cast<std::uint32_t>(first + __ffs(static_cast<int>(equal)) - 1);
     earlier.below += all >> 16U;
     earlier.equal += all & 0xffffU;
-    __syncthreads();  // the storage is used again
   }
 }
 
@@ -259,7 +239,9 @@ void select(const SortPlan& plan, const KernelCall& call, Queue& queue) {
   }
   launch<count_candidates<U>>(queue, call, by_range, task);
   launch<collect_candidates<U>>(queue, call, by_range, task);
-  if (task.keep <= 256) return launch<sort_candidates<U, 64, 4>>(queue, call, {by_line.blocks, dim3(64)}, task);
+  if constexpr (sizeof(U) >= 4) {
+    if (task.keep <= 256) return launch<sort_candidates<U, 64, 4>>(queue, call, {by_line.blocks, dim3(64)}, task);
+  }
   launch<sort_candidates<U, 256, 8>>(queue, call, {by_line.blocks, dim3(256)}, task);
 }
 

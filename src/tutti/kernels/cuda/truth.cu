@@ -73,16 +73,12 @@ void test_columns(const ReductionPlan& plan, DType dtype, bool of_all, Queue& qu
   }
 }
 void test_elements(const ReductionPlan& plan, DType dtype, bool of_all, Queue& queue, const KernelCall& call) {
-  visit_width(dtype, [&](auto width) {
-    using U = decltype(width);
+  visit_size(size_of(dtype), [&]<class U>(U) {
     run_reduction(plan, Truth<U>{static_cast<U>(value_bits(dtype)), of_all}, queue, call);
   });
 }
 void count_elements(const ReductionPlan& plan, DType dtype, Queue& queue, const KernelCall& call) {
-  visit_width(dtype, [&](auto width) {
-    using U = decltype(width);
-    run_reduction(plan, Count<U>(static_cast<U>(value_bits(dtype))), queue, call);
-  });
+  visit_size(size_of(dtype), [&]<class U>(U) { run_reduction(plan, Count<U>(static_cast<U>(value_bits(dtype))), queue, call); });
 }
 
 }  // namespace tutti::kernels::cuda

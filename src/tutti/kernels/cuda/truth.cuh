@@ -3,11 +3,11 @@
 #pragma once
 
 #include <algorithm>
-#include <cub/block/block_reduce.cuh>
 #include <limits>
 
 #include "tutti/exec/index_message.h"
 #include "tutti/exec/indexing_attributes.h"
+#include "tutti/kernels/cuda/block_sums.cuh"
 #include "tutti/kernels/cuda/count.cuh"
 #include "tutti/kernels/cuda/launch.h"
 #include "tutti/kernels/cuda/trap.cuh"
@@ -55,8 +55,6 @@ __device__ __forceinline__ std::int64_t smaller(std::int64_t a, std::int64_t b) 
 template <class U>
 __global__ void __launch_bounds__(truth_threads)
     count_ranges(const __grid_constant__ TruthTask task, unsigned long long* counts) {
-  using Reduce = cub::BlockReduce<unsigned long long, truth_threads>;
-  __shared__ typename Reduce::TempStorage storage;
   const std::int64_t begin = blockIdx.x * task.range;
   const std::int64_t end = smaller(begin + task.range, task.elements);
   const Count<U> count{static_cast<U>(task.bits)};
@@ -64,22 +62,15 @@ __global__ void __launch_bounds__(truth_threads)
   const unsigned long long mine =
       task.is_dense ? contiguous_share(count, data + begin, end - begin, threadIdx.x, truth_threads)
                     : strided_share<4>(count, ScatteredElements<U>{data, task.axes}, begin + threadIdx.x, end, truth_threads);
-  const unsigned long long total = Reduce(storage).Sum(mine);
+  const unsigned long long total = block_sums<truth_threads>(mine).all;
   if (threadIdx.x == 0) counts[blockIdx.x] = total;
 }
 
 // The sum of counts[0] ... counts[n - 1], for every thread of the block.
 __device__ __forceinline__ unsigned long long sum_of_counts(const unsigned long long* counts, int n) {
-  using Reduce = cub::BlockReduce<unsigned long long, truth_threads>;
-  __shared__ typename Reduce::TempStorage storage;
-  __shared__ unsigned long long result;
-  __syncthreads();  // both may be in use still
   unsigned long long mine = 0;
   for (int i = static_cast<int>(threadIdx.x); i < n; i += truth_threads) mine += counts[i];
-  const unsigned long long total = Reduce(storage).Sum(mine);
-  if (threadIdx.x == 0) result = total;
-  __syncthreads();
-  return result;
+  return block_sums<truth_threads>(mine).all;
 }
 
 // Where the true elements of the tile at `first` are, in order and counted from there. Returns how many; `picked` holds until the

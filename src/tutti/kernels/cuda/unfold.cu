@@ -4,6 +4,7 @@
 #include "tutti/kernels/cuda/device_input.h"
 #include "tutti/kernels/cuda/registration.h"
 #include "tutti/kernels/cuda/window.cuh"
+#include "tutti/tensor/dtype_visit.h"
 
 namespace tutti::kernels::cuda {
 
@@ -66,12 +67,7 @@ void run_unfold(const KernelCall& call, Queue& queue) {
 
 static void unfold(const KernelCall& call, KernelContext& context) {
   Queue& queue = queue_of(context);
-  switch (size_of(call.in(0).dtype)) {
-    case 1: return run_unfold<std::uint8_t>(call, queue);
-    case 2: return run_unfold<std::uint16_t>(call, queue);
-    case 4: return run_unfold<std::uint32_t>(call, queue);
-    default: return run_unfold<std::uint64_t>(call, queue);
-  }
+  visit_size(size_of(call.in(0).dtype), [&]<class U>(U) { run_unfold<U>(call, queue); });
 }
 
 [[maybe_unused]] static const bool is_registered = register_cuda_kernel("Unfold", unfold);

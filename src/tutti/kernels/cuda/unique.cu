@@ -2,11 +2,10 @@
 // that begin in each, the next knows from that where those of its range go.
 #include <algorithm>
 #include <cstring>
-#include <cub/block/block_reduce.cuh>
-#include <cub/block/block_scan.cuh>
 
 #include "tutti/exec/sort_key.h"
 #include "tutti/exec/sorting_attributes.h"
+#include "tutti/kernels/cuda/block_sums.cuh"
 #include "tutti/kernels/cuda/device_input.h"
 #include "tutti/kernels/cuda/launch.h"
 #include "tutti/kernels/cuda/registration.h"
@@ -42,29 +41,21 @@ __device__ __forceinline__ std::int64_t smaller(std::int64_t a, std::int64_t b) 
 
 template <class U>
 __global__ void __launch_bounds__(threads) count_runs(const __grid_constant__ Runs<U> runs, std::int64_t* counts) {
-  using Reduce = cub::BlockReduce<std::int64_t, threads>;
-  __shared__ typename Reduce::TempStorage storage;
   const std::int64_t begin = blockIdx.x * runs.range;
   const std::int64_t end = smaller(begin + runs.range, runs.n);
   std::int64_t mine = 0;
 #pragma unroll 4
   for (std::int64_t i = begin + threadIdx.x; i < end; i += threads)
     mine += i == 0 || !runs.order.are_equal(runs.elements[i - 1], runs.elements[i]) ? 1 : 0;
-  const std::int64_t total = Reduce(storage).Sum(mine);
+  const std::int64_t total = block_sums<threads>(mine).all;
   if (threadIdx.x == 0) counts[blockIdx.x] = total;
 }
 
 // The sum of counts[0] ... counts[n - 1], for every thread of the block.
 __device__ __forceinline__ std::int64_t sum_of_counts(const std::int64_t* counts, int n) {
-  using Reduce = cub::BlockReduce<std::int64_t, threads>;
-  __shared__ typename Reduce::TempStorage storage;
-  __shared__ std::int64_t result;
   std::int64_t mine = 0;
   for (int i = static_cast<int>(threadIdx.x); i < n; i += threads) mine += counts[i];
-  const std::int64_t total = Reduce(storage).Sum(mine);
-  if (threadIdx.x == 0) result = total;
-  __syncthreads();
-  return result;
+  return block_sums<threads>(mine).all;
 }
 
 __global__ void __launch_bounds__(threads) add_run_counts(const std::int64_t* counts, int n, std::int64_t* total) {
@@ -91,8 +82,6 @@ struct UniqueTask {
 template <class U>
 __global__ void __launch_bounds__(threads)
     write_runs(const __grid_constant__ Runs<U> runs, const __grid_constant__ UniqueTask<U> to) {
-  using Scan = cub::BlockScan<int, threads>;
-  __shared__ typename Scan::TempStorage storage;
   const std::int64_t begin = blockIdx.x * runs.range;
   const std::int64_t end = smaller(begin + runs.range, runs.n);
   std::int64_t base = sum_of_counts(to.counts_by_range, static_cast<int>(blockIdx.x));
@@ -109,10 +98,8 @@ __global__ void __launch_bounds__(threads)
       starts |= (is_start ? 1U : 0U) << i;
       before = element[i];
     }
-    int earlier = 0;
-    int all = 0;
-    Scan(storage).ExclusiveSum(__popc(starts), earlier, all);
-    std::int64_t run = base + earlier - 1;
+    const BlockSums<int> sums = block_sums<threads>(__popc(starts));
+    std::int64_t run = base + sums.before - 1;
 #pragma unroll
     for (int i = 0; i < per_thread; ++i) {
       if (first + i >= end) continue;
@@ -126,8 +113,7 @@ __global__ void __launch_bounds__(threads)
       }
       if (to.inverse != nullptr) to.inverse[to.order[first + i]] = run;
     }
-    base += all;
-    __syncthreads();  // the storage is used again
+    base += sums.all;
   }
   if (blockIdx.x + 1 == gridDim.x && threadIdx.x == 0) *to.total = base;
 }
@@ -184,11 +170,11 @@ void find_unique(const KernelCall& call, const UniqueAttributes& wanted, Queue& 
 
 }  // namespace
 
-static std::int64_t count_workspace(const OpCall& /*call*/, const Inference& in) { return 8 * ranges_of(in.shape(0)[0]).count; }
+static std::int64_t count_bytes(const WorkspaceCall& call) { return 8 * ranges_of(call.input(0).axes[0].size).count; }
 
-static std::int64_t unique_workspace(const OpCall& /*call*/, const Inference& in) {
-  const auto wanted = in.attributes<UniqueAttributes>();
-  return 8 * (ranges_of(in.shape(0)[0]).count + 1 + (wanted.wants_counts ? wanted.size + 1 : 0));
+static std::int64_t unique_bytes(const WorkspaceCall& call) {
+  const auto wanted = call.attributes().as<UniqueAttributes>();
+  return 8 * (ranges_of(call.input(0).axes[0].size).count + 1 + (wanted.wants_counts ? wanted.size + 1 : 0));
 }
 
 static void count_unique(const KernelCall& call, KernelContext& context) {
@@ -211,7 +197,7 @@ static void unique(const KernelCall& call, KernelContext& context) {
   visit_sort_width(call.in(0).dtype, [&](auto width) { find_unique<decltype(width)>(call, wanted, queue_of(context)); });
 }
 
-[[maybe_unused]] static const bool is_registered = register_cuda_kernel("UniqueCount", count_unique, count_workspace) &&
-                                                   register_cuda_kernel("Unique", unique, unique_workspace);
+[[maybe_unused]] static const bool is_registered = register_cuda_kernel("UniqueCount", count_unique, workspace<count_bytes>) &&
+                                                   register_cuda_kernel("Unique", unique, workspace<unique_bytes>);
 
 }  // namespace tutti::kernels::cuda

@@ -4,7 +4,6 @@
 #include <optional>
 
 #include "tutti/exec/reduction_attributes.h"
-#include "tutti/kernels/cuda/column_packs.cuh"
 #include "tutti/kernels/cuda/device_input.h"
 #include "tutti/kernels/cuda/reductions.h"
 #include "tutti/kernels/cuda/registration.h"
@@ -55,6 +54,11 @@ bool kept_axis_is_inner(const ReductionTask& task) {
 
 }  // namespace
 
+std::int64_t elements_per_load(DType dtype, const ReductionTraits& traits) {
+  const bool is_single = traits.loads == Loads::elements || (traits.loads == Loads::floats && !is_floating(dtype));
+  return is_single ? 1 : 16 / static_cast<std::int64_t>(size_of(dtype));
+}
+
 ReductionPlan plan_reduction(const Operand& in, std::uint32_t mask, int multiprocessors, const ReductionTraits& traits) {
   ReductionPlan plan;
   ReductionTask& task = plan.task;
@@ -83,7 +87,7 @@ ReductionPlan plan_reduction(const Operand& in, std::uint32_t mask, int multipro
     return plan;
   }
   plan.is_side_by_side = task.reduced.is_dense();
-  const std::int64_t at_once = plan.is_side_by_side ? 16 / static_cast<std::int64_t>(size_of(in.dtype)) : 1;  // elements per load
+  const std::int64_t at_once = plan.is_side_by_side ? elements_per_load(in.dtype, traits) : 1;
   // A warp has all it needs in flight and nothing to wait for; only a block brings enough threads to few outputs.
   if (task.length <= 256 * at_once || task.outputs >= std::int64_t{32} * multiprocessors) {
     task.lanes = power_of_two(parts_of(task.length, 2 * at_once), 32);
@@ -136,7 +140,7 @@ ArgumentLines argument_lines(const Operand& in, int multiprocessors) {
     out.starts.stride[at] = axis.stride;
     out.places.stride[at] = lines[i].place_step;
   }
-  const std::int64_t at_once = out.task.reduced.is_dense() ? 16 / static_cast<std::int64_t>(size_of(in.dtype)) : 1;
+  const std::int64_t at_once = out.task.reduced.is_dense() ? elements_per_load(in.dtype, ordered_reduction) : 1;
   out.task.lanes = power_of_two(parts_of(out.task.length, 4 * at_once), 32);
   const std::int64_t lines_at_once = reduction_block_threads / out.task.lanes;
   out.task.parts = std::min(parts_of(out.lines, lines_at_once), most_argument_parts(multiprocessors));
@@ -144,20 +148,6 @@ ArgumentLines argument_lines(const Operand& in, int multiprocessors) {
 }
 
 namespace {
-
-// Elements that are there several times along reduced axes, once; how often they are there.
-struct Once {
-  Operand operand;
-  std::int64_t times = 1;
-  Once(const Operand& in, std::uint32_t mask) : operand(in) {
-    for (std::size_t i = 0; i < in.rank; ++i) {
-      Axis& axis = operand.axes[i];
-      if ((mask >> i & 1U) == 0 || axis.stride != 0 || axis.size == 0) continue;
-      times *= axis.size;
-      axis.size = 1;
-    }
-  }
-};
 
 // Small elements as words of those that lie side by side along the innermost axis that is kept, where that can be.
 std::optional<Operand> words_of(const Operand& in, std::uint32_t mask) {
@@ -187,43 +177,34 @@ std::optional<ReductionPlan> plan_words(const Operand& in, std::uint32_t mask, i
   return is_fit ? std::optional(plan) : std::nullopt;
 }
 
-std::int64_t partials(const OpCall& call, std::uint32_t mask, const ReductionTraits& traits = plain_reduction) {
-  const TensorImpl* tensor = call.inputs()[0].tensor;
-  if (tensor == nullptr) return 0;
-  return plan_reduction(operand_of(*tensor), mask, most_multiprocessors, traits).partials();
+std::int64_t partials(const WorkspaceCall& call, std::uint32_t mask, const ReductionTraits& traits = plain_reduction) {
+  return plan_reduction(call.input(0), mask, most_multiprocessors, traits).partials();
 }
+std::uint32_t axes_of(const WorkspaceCall& call) { return call.attributes().as<ReductionAttributes>().axes; }
+
 template <int total_bytes>
-std::int64_t workspace(const OpCall& call, const Inference& in) {
-  return partials(call, in.attributes<ReductionAttributes>().axes, total_bytes > 8 ? heavy_reduction : plain_reduction) *
-         total_bytes;
+std::int64_t total_bytes_of(const WorkspaceCall& call) {
+  return partials(call, axes_of(call), total_bytes > 8 ? heavy_reduction : plain_reduction) * total_bytes;
 }
-std::int64_t argument_workspace(const OpCall& call, const Inference& in) {
-  const std::int32_t axis = in.attributes<ArgumentAttributes>().axis;
+std::int64_t product_bytes(const WorkspaceCall& call) { return partials(call, axes_of(call), single_reduction) * 8; }
+std::int64_t argument_bytes(const WorkspaceCall& call) {
+  const std::int32_t axis = call.attributes().as<ArgumentAttributes>().axis;
   if (axis == ArgumentAttributes::all_axes) return most_argument_parts(most_multiprocessors) * 16;
   return partials(call, 1U << axis, ordered_reduction) * 16;
 }
-std::int64_t product_workspace(const OpCall& call, const Inference& in) {
-  const TensorImpl* tensor = call.inputs()[0].tensor;
-  if (tensor == nullptr) return 0;
-  const std::uint32_t mask = in.attributes<ReductionAttributes>().axes;
-  return plan_reduction(Once(operand_of(*tensor), mask).operand, mask, most_multiprocessors).partials() * 8;
-}
 // Whether words can be loaded is known only when there is an address.
-std::int64_t truth_workspace(const OpCall& call, const Inference& in) {
-  const TensorImpl* tensor = call.inputs()[0].tensor;
-  if (tensor == nullptr) return 0;
-  const std::uint32_t mask = in.attributes<ReductionAttributes>().axes;
-  const std::optional<ReductionPlan> words = plan_words(operand_of(*tensor), mask, most_multiprocessors);
-  return std::max(words ? words->partials() : 0, partials(call, mask)) * 8;
+std::int64_t truth_bytes(const WorkspaceCall& call) {
+  const std::optional<ReductionPlan> words = plan_words(call.input(0), axes_of(call), most_multiprocessors);
+  return std::max(words ? words->partials() : 0, partials(call, axes_of(call), bitwise_reduction)) * 8;
 }
-std::int64_t count_workspace(const OpCall& call, const Inference& /*in*/) { return partials(call, ~0U) * 8; }
+std::int64_t count_bytes(const WorkspaceCall& call) { return partials(call, ~0U, bitwise_reduction) * 8; }
 
 int multiprocessors_of(const Queue& queue) { return std::min(queue.properties().multiprocessors, most_multiprocessors); }
 
 // Calls run(plan, dtype, queue, call) unless there is nothing to write.
 template <class Run>
-void reduce_operand(const Operand& in, const KernelCall& call, const KernelContext& context, std::uint32_t mask,
-                    const ReductionTraits& traits, Run&& run) {
+void reduce(const KernelCall& call, const KernelContext& context, std::uint32_t mask, const ReductionTraits& traits, Run&& run) {
+  const Operand& in = device_input(call, 0);
   Queue& queue = queue_of(context);
   ReductionPlan plan = plan_reduction(in, mask, multiprocessors_of(queue), traits);
   if (plan.task.outputs == 0) return;
@@ -232,33 +213,23 @@ void reduce_operand(const Operand& in, const KernelCall& call, const KernelConte
   run(plan, in.dtype, queue, call);
 }
 template <class Run>
-void reduce(const KernelCall& call, const KernelContext& context, std::uint32_t mask, const ReductionTraits& traits, Run&& run) {
-  reduce_operand(device_input(call, 0), call, context, mask, traits, run);
-}
-template <class Run>
 void reduce(const KernelCall& call, const KernelContext& context, Run&& run, const ReductionTraits& traits = plain_reduction) {
   reduce(call, context, call.attributes->as<ReductionAttributes>().axes, traits, run);
 }
 
+void count_nonzero(const KernelCall& call, KernelContext& context) { reduce(call, context, count_elements, bitwise_reduction); }
 void sum(const KernelCall& call, KernelContext& context) {
+  if (call.in(0).dtype == DType::boolean) return count_nonzero(call, context);
   reduce(call, context, [](const auto& plan, DType dtype, auto& queue, const auto& of) {
-    is_floating(dtype) ? sum_floats(plan, dtype, 1, queue, of) : sum_integers(plan, dtype, queue, of);
+    is_floating(dtype) ? sum_floats(plan, dtype, SumOf::elements, 1, queue, of) : sum_integers(plan, dtype, queue, of);
   });
 }
 void mean(const KernelCall& call, KernelContext& context) {
   reduce(call, context, [](const auto& plan, DType dtype, auto& queue, const auto& of) {
-    sum_floats(plan, dtype, static_cast<double>(plan.task.length), queue, of);
+    sum_floats(plan, dtype, SumOf::elements, static_cast<double>(plan.task.length), queue, of);
   });
 }
-void product(const KernelCall& call, KernelContext& context) {
-  const std::uint32_t mask = call.attributes->as<ReductionAttributes>().axes;
-  const Once once(device_input(call, 0), mask);
-  reduce_operand(once.operand, call, context, mask, plain_reduction,
-                 [&once](const auto& plan, DType dtype, auto& queue, const auto& of) {
-                   is_floating(dtype) ? multiply_floats(plan, dtype, once.times, queue, of)
-                                      : multiply_integers(plan, dtype, once.times, queue, of);
-                 });
-}
+void product(const KernelCall& call, KernelContext& context) { reduce(call, context, multiply_elements, single_reduction); }
 template <bool of_largest>
 void extremum(const KernelCall& call, KernelContext& context) {
   reduce(call, context, [](const auto& plan, DType dtype, auto& queue, const auto& of) {
@@ -277,12 +248,12 @@ void truth(const KernelCall& call, KernelContext& context) {
     if (words->task.parts > 1) words->task.partials = call.scratch().data;
     return test_columns(*words, in.dtype, of_all, queue, call);
   }
-  reduce(call, context,
-         [](const auto& plan, DType dtype, auto& queue, const auto& of) { test_elements(plan, dtype, of_all, queue, of); });
+  reduce(
+      call, context, [](const auto& plan, DType dtype, auto& on, const auto& of) { test_elements(plan, dtype, of_all, on, of); },
+      bitwise_reduction);
 }
-void count_nonzero(const KernelCall& call, KernelContext& context) { reduce(call, context, count_elements); }
 void count_all_nonzero(const KernelCall& call, KernelContext& context) {
-  reduce(call, context, ~0U, plain_reduction, count_elements);
+  reduce(call, context, ~0U, bitwise_reduction, count_elements);
 }
 template <bool takes_root>
 void variance(const KernelCall& call, KernelContext& context) {
@@ -302,8 +273,9 @@ void norm(const KernelCall& call, KernelContext& context) {
   const double order = call.attributes->as<ReductionAttributes>().parameter;
   reduce(call, context, [order](const auto& plan, DType dtype, auto& queue, const auto& of) {
     if (std::isinf(order)) return extremum_of_floats(plan, dtype, order > 0, true, queue, of);
-    const bool is_usual = order == 1 || order == 2;
-    is_usual ? norm_of_elements(plan, dtype, order, queue, of) : power_norm_of_elements(plan, dtype, order, queue, of);
+    if (order == 1) return sum_floats(plan, dtype, SumOf::magnitudes, 1, queue, of);
+    if (order == 2) return sum_floats(plan, dtype, SumOf::squares, 1, queue, of);
+    power_norm_of_elements(plan, dtype, order, queue, of);
   });
 }
 template <bool of_largest>
@@ -315,26 +287,29 @@ void argument(const KernelCall& call, KernelContext& context) {
     ArgumentLines lines = argument_lines(in, multiprocessors_of(queue));
     lines.task.out = call.out().data;
     if (lines.task.parts > 1) lines.task.partials = call.scratch().data;
-    return is_floating(in.dtype) ? place_among_floats(lines, in.dtype, of_largest, queue, call)
-                                 : place_among_integers(lines, in.dtype, of_largest, queue, call);
+    return place_of_extremum(lines, in.dtype, of_largest, queue, call);
   }
   reduce(call, context, 1U << axis, ordered_reduction, [](const auto& plan, DType dtype, auto& queue, const auto& of) {
-    is_floating(dtype) ? place_among_floats(plan, dtype, of_largest, queue, of)
-                       : place_among_integers(plan, dtype, of_largest, queue, of);
+    place_of_extremum(plan, dtype, of_largest, queue, of);
   });
 }
 
 [[maybe_unused]] const bool is_registered =
-    register_cuda_kernel("Sum", sum, workspace<8>) && register_cuda_kernel("Mean", mean, workspace<8>) &&
-    register_cuda_kernel("Prod", product, product_workspace) && register_cuda_kernel("Max", extremum<true>, workspace<8>) &&
-    register_cuda_kernel("Min", extremum<false>, workspace<8>) && register_cuda_kernel("All", truth<true>, truth_workspace) &&
-    register_cuda_kernel("Any", truth<false>, truth_workspace) &&
-    register_cuda_kernel("CountNonzeroOnAxes", count_nonzero, workspace<8>) &&
-    register_cuda_kernel("CountNonzero", count_all_nonzero, count_workspace) &&
-    register_cuda_kernel("Var", variance<false>, workspace<24>) && register_cuda_kernel("Std", variance<true>, workspace<24>) &&
-    register_cuda_kernel("LogSumExp", log_sum_exp, workspace<16>) && register_cuda_kernel("Norm", norm, workspace<8>) &&
-    register_cuda_kernel("ArgMax", argument<true>, argument_workspace) &&
-    register_cuda_kernel("ArgMin", argument<false>, argument_workspace);
+    register_cuda_kernel("Sum", sum, workspace<total_bytes_of<8>>) &&
+    register_cuda_kernel("Mean", mean, workspace<total_bytes_of<8>>) &&
+    register_cuda_kernel("Prod", product, workspace<product_bytes>) &&
+    register_cuda_kernel("Max", extremum<true>, workspace<total_bytes_of<8>>) &&
+    register_cuda_kernel("Min", extremum<false>, workspace<total_bytes_of<8>>) &&
+    register_cuda_kernel("All", truth<true>, workspace<truth_bytes>) &&
+    register_cuda_kernel("Any", truth<false>, workspace<truth_bytes>) &&
+    register_cuda_kernel("CountNonzeroOnAxes", count_nonzero, workspace<total_bytes_of<8>>) &&
+    register_cuda_kernel("CountNonzero", count_all_nonzero, workspace<count_bytes>) &&
+    register_cuda_kernel("Var", variance<false>, workspace<total_bytes_of<24>>) &&
+    register_cuda_kernel("Std", variance<true>, workspace<total_bytes_of<24>>) &&
+    register_cuda_kernel("LogSumExp", log_sum_exp, workspace<total_bytes_of<16>>) &&
+    register_cuda_kernel("Norm", norm, workspace<total_bytes_of<8>>) &&
+    register_cuda_kernel("ArgMax", argument<true>, workspace<argument_bytes>) &&
+    register_cuda_kernel("ArgMin", argument<false>, workspace<argument_bytes>);
 
 }  // namespace
 

@@ -1,6 +1,3 @@
-// The kernels that sort lines of one element size, and the choice between them.
-#pragma once
-
 #include <bit>
 #include <cub/block/block_load.cuh>
 #include <cub/block/block_radix_sort.cuh>
@@ -8,10 +5,13 @@
 #include "tutti/base/error.h"
 #include "tutti/exec/sort_key.h"
 #include "tutti/kernels/cuda/device_input.h"
-#include "tutti/kernels/cuda/device_radix_sort.cuh"
+#include "tutti/kernels/cuda/device_radix_sort.h"
+#include "tutti/kernels/cuda/layout.h"
 #include "tutti/kernels/cuda/sort_plan.h"
 
 namespace tutti::kernels::cuda {
+
+namespace {
 
 template <class U>
 struct SortTask {
@@ -82,9 +82,13 @@ __global__ void __launch_bounds__(threads) sort_in_block(const __grid_constant__
   }
 }
 
+// Sorted all at once, keys have four bytes or eight; of smaller ones only the bits they have are looked at.
+template <class U>
+using WideKey = std::conditional_t<sizeof(U) == 8, std::uint64_t, std::uint32_t>;
+
 template <class U>
 __global__ void __launch_bounds__(256)
-    make_keys(const U* x, U* keys, std::uint32_t* numbers, std::int64_t n, SortOrder<U> order) {
+    make_keys(const U* x, WideKey<U>* keys, std::uint32_t* numbers, std::int64_t n, SortOrder<U> order) {
   const std::int64_t step = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
   for (std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < n; i += step) {
     keys[i] = order.key(x[i]);
@@ -97,6 +101,13 @@ __global__ void __launch_bounds__(256) elements_of_keys(const U* keys, U* out, s
   const std::int64_t step = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
   for (std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < n; i += step)
     out[i] = order.bits(keys[i]);
+}
+
+// Of items numbered within lines of that length: n + step fits, n being below 2^31.
+__global__ void __launch_bounds__(256)
+    lines_of_numbers(const std::uint32_t* numbers, std::uint32_t* lines, std::uint32_t n, Divisor<std::uint32_t> length) {
+  const std::uint32_t step = gridDim.x * blockDim.x;
+  for (std::uint32_t i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += step) lines[i] = length.quotient(numbers[i]);
 }
 
 // The first `keep` of every line, by their numbers among all lines.
@@ -113,7 +124,7 @@ __global__ void __launch_bounds__(256) write_sorted(const __grid_constant__ Sort
 }
 
 // Enough threads for all items, or to fill the GPU a few times over.
-inline Grid grid_over(std::int64_t items, const Queue& queue) {
+Grid grid_over(std::int64_t items, const Queue& queue) {
   const std::int64_t most = std::int64_t{32} * queue.properties().multiprocessors;
   return {dim3(static_cast<unsigned>(std::clamp<std::int64_t>((items + 255) / 256, 1, most))), dim3(256)};
 }
@@ -126,8 +137,10 @@ void sort_short_lines(const SortTask<U>& task, const KernelCall& call, Queue& qu
     return launch<sort_in_warps<U>>(queue, call, grid_over(task.lines * width, queue), task, width);
   }
   const auto blocks = static_cast<unsigned>(std::min(task.lines, most_blocks));
-  if (task.length <= 256) return launch<sort_in_block<U, 64, 4>>(queue, call, {dim3(blocks), dim3(64)}, task);
-  if (task.length <= 1024) return launch<sort_in_block<U, 128, 8>>(queue, call, {dim3(blocks), dim3(128)}, task);
+  if constexpr (sizeof(U) == 4) {
+    if (task.length <= 256) return launch<sort_in_block<U, 64, 4>>(queue, call, {dim3(blocks), dim3(64)}, task);
+    if (task.length <= 1024) return launch<sort_in_block<U, 128, 8>>(queue, call, {dim3(blocks), dim3(128)}, task);
+  }
   launch<sort_in_block<U, 256, 16>>(queue, call, {dim3(blocks), dim3(256)}, task);
 }
 
@@ -138,22 +151,30 @@ void sort_long_lines(const SortPlan& plan, const SortTask<U>& task, const Kernel
   const auto take = [&room](std::int64_t bytes) { return std::exchange(room, room + bytes); };
   const auto n = static_cast<std::uint32_t>(task.lines * task.length);
   constexpr int bits = 8 * sizeof(U);
-  if (plan.is_keys_only()) {
-    U* const other = reinterpret_cast<U*>(take(plan.keys_bytes()));
-    launch<make_keys<U>>(queue, call, grid_over(n, queue), task.x, task.values, nullptr, n, task.order);
-    const U* const keys = radix_sort<U>(task.values, other, n, bits, room, plan.cub_bytes(), call, queue);
-    return launch<elements_of_keys<U>>(queue, call, grid_over(n, queue), keys, task.values, n, task.order);
+  using Key = WideKey<U>;
+  if constexpr (sizeof(U) >= 4) {
+    if (plan.is_keys_only()) {
+      U* const other = reinterpret_cast<U*>(take(plan.keys_bytes()));
+      launch<make_keys<U>>(queue, call, grid_over(n, queue), task.x, task.values, nullptr, n, task.order);
+      const U* const keys = radix_sort<U>(task.values, other, n, bits, room, plan.cub_bytes(), call, queue);
+      return launch<elements_of_keys<U>>(queue, call, grid_over(n, queue), keys, task.values, n, task.order);
+    }
   }
-  U* const keys = reinterpret_cast<U*>(take(plan.keys_bytes()));
-  U* const other_keys = reinterpret_cast<U*>(take(plan.keys_bytes()));
+  auto* const keys = reinterpret_cast<Key*>(take(plan.keys_bytes()));
+  auto* const other_keys = reinterpret_cast<Key*>(take(plan.keys_bytes()));
   auto* const numbers = reinterpret_cast<std::uint32_t*>(take(plan.numbers_bytes()));
   auto* const other_numbers = reinterpret_cast<std::uint32_t*>(take(plan.numbers_bytes()));
   launch<make_keys<U>>(queue, call, grid_over(n, queue), task.x, keys, numbers, n, task.order);
   std::uint32_t* sorted =
       radix_sort_pairs(keys, other_keys, numbers, other_numbers, n, bits, room, plan.cub_bytes(), call, queue).numbers;
   if (task.lines > 1) {
-    sorted = sort_by_line(sorted, sorted == numbers ? other_numbers : numbers, keys, other_keys, n, task.length, room,
-                          plan.cub_bytes(), call, queue);
+    auto* const lines = reinterpret_cast<std::uint32_t*>(keys);
+    launch<lines_of_numbers>(queue, call, grid_over(n, queue), sorted, lines, n, Divisor<std::uint32_t>(task.length));
+    const auto last = static_cast<std::uint32_t>((n - 1) / task.length);
+    sorted =
+        radix_sort_pairs(lines, reinterpret_cast<std::uint32_t*>(other_keys), sorted, sorted == numbers ? other_numbers : numbers,
+                         n, std::bit_width(last), room, plan.cub_bytes(), call, queue)
+            .numbers;
   }
   launch<write_sorted<U>>(queue, call, grid_over(task.lines * task.keep, queue), task, sorted);
 }
@@ -180,6 +201,12 @@ void sort_lines(const SortPlan& plan, const KernelCall& call, Queue& queue) {
     if (some.indices != nullptr) some.indices += line * task.keep;
     sort_long_lines(plan, some, call, queue);
   }
+}
+
+}  // namespace
+
+void sort_lines(const SortPlan& plan, const KernelCall& call, Queue& queue) {
+  visit_sort_width(call.in(0).dtype, [&](auto width) { sort_lines<decltype(width)>(plan, call, queue); });
 }
 
 }  // namespace tutti::kernels::cuda
