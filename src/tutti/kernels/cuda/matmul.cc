@@ -92,6 +92,6 @@ static void matmul(const KernelCall& call, KernelContext& context) {
   multiply_batch(product, key, c.data, scratch + product.packed_bytes, queue.stream(), call);
 }
 
-[[maybe_unused]] static const bool is_registered = register_cuda_kernel("MatMul", matmul, workspace<matmul_bytes>);
+[[maybe_unused]] static const bool matmul_is_registered = register_cuda_kernel("MatMul", matmul, workspace<matmul_bytes>);
 
 }  // namespace tutti::kernels::cuda

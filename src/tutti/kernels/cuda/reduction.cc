@@ -294,7 +294,7 @@ void argument(const KernelCall& call, KernelContext& context) {
   });
 }
 
-[[maybe_unused]] const bool is_registered =
+[[maybe_unused]] const bool reduction_is_registered =
     register_cuda_kernel("Sum", sum, workspace<total_bytes_of<8>>) &&
     register_cuda_kernel("Mean", mean, workspace<total_bytes_of<8>>) &&
     register_cuda_kernel("Prod", product, workspace<product_bytes>) &&

@@ -21,7 +21,7 @@ static std::int64_t scan_bytes(const WorkspaceCall& call) {
   return attributes.after > 0 ? 0 : ScanPlan(LineShape(call.input(0)), attributes.times).carry_bytes();
 }
 
-[[maybe_unused]] static const bool is_registered = register_cuda_kernel("Cumsum", scan<false>, workspace<scan_bytes>) &&
+[[maybe_unused]] static const bool scan_is_registered = register_cuda_kernel("Cumsum", scan<false>, workspace<scan_bytes>) &&
                                                    register_cuda_kernel("Cumprod", scan<true>, workspace<scan_bytes>);
 
 }  // namespace tutti::kernels::cuda

@@ -32,7 +32,7 @@ static void topk(const KernelCall& call, KernelContext& context) {
   sort(call, context);
 }
 
-[[maybe_unused]] static const bool is_registered =
+[[maybe_unused]] static const bool sort_is_registered =
     register_cuda_kernel("Sort", sort, workspace<sort_bytes>) && register_cuda_kernel("TopKV2", topk, workspace<topk_bytes>);
 
 }  // namespace tutti::kernels::cuda
