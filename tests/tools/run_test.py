@@ -137,6 +137,11 @@ class Environment(Run):
             self.assertEqual((done.returncode, done.stdout), (5, RESULT))
             self.assertRegex(done.stderr, rf"\Atutti: error: the sync report cannot be written to '.*{path}': .*\n\Z")
 
+    def test_what_the_process_has_open_is_written_to_as_it_is(self):
+        done = self.call("sh", "-c", '"$0" 3 2>all.txt', PROGRAM, TUTTI_SYNC_REPORT="json:/dev/stderr", TUTTI_TRACE="/dev/stdout")
+        self.assertIn('"sites":[', (self.folder / "all.txt").read_text())
+        self.assertIn('"traceEvents":[', done.stdout)
+
     def test_stacks_name_who_called_and_are_left_out_unless_asked_for(self):
         def stacks(**settings):
             self.call(PROGRAM, "3", TUTTI_SYNC_REPORT="json:report.json", **settings)

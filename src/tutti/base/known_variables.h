@@ -34,8 +34,8 @@ inline constexpr std::array<std::string_view, 25> known_variables{
     "TUTTI_WORLD_SIZE",
 };
 
-// A warning for each other TUTTI_* of the environment, with the name it is most like; TUTTI_TEST_* belongs to tests. The first
-// call tells, of the processes of a job the first.
+// A warning for each other TUTTI_* of the environment, with the name it is most like; TUTTI_TEST_* belongs to tests. Only
+// the first call warns, and of the ranks of a job only rank 0.
 void report_unknown_variables();
 
 }  // namespace tutti

@@ -44,8 +44,8 @@ void write(LogLevel level, std::string_view line) noexcept {
       std::fputs("tutti: the log sink threw; this line goes to stderr\n", stderr);
     }
   }
-  const char* prefix = level == LogLevel::warning ? "tutti: warning: " : level == LogLevel::error ? "tutti: error: " : "";
-  std::fprintf(stderr, "%s%.*s\n", prefix, static_cast<int>(line.size()), line.data());
+  const char* mark = level == LogLevel::warning ? "tutti: warning: " : level == LogLevel::error ? "tutti: error: " : "";
+  std::fprintf(stderr, "%s%.*s\n", mark, static_cast<int>(line.size()), line.data());
 }
 
 }  // namespace

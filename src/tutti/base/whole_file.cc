@@ -15,6 +15,11 @@ namespace {
 
 [[noreturn]] void refuse(int error) { throw std::system_error(error, std::generic_category()); }
 
+// A link to what the process has open, be it a file: the program writes there too.
+bool is_descriptor(std::string_view path) {
+  return path.starts_with("/dev/std") || path.starts_with("/dev/fd/") || path.starts_with("/proc/");
+}
+
 // Two threads may write files of one name; a process that was killed may have left some behind.
 std::string temporary_name(const std::filesystem::path& path) {
   static constinit std::atomic<unsigned> made{0};
@@ -26,18 +31,20 @@ std::string temporary_name(const std::filesystem::path& path) {
 WholeFile::WholeFile(const std::string& path) : path_(path) {
   std::error_code none;
   const std::filesystem::file_status before = std::filesystem::status(path_, none);
+  if (is_descriptor(path) || (exists(before) && !is_regular_file(before))) {
+    file_ = std::fopen(path.c_str(), "wb");
+    if (file_ == nullptr) refuse(errno);
+    return;
+  }
   if (exists(before)) {
     if (::access(path.c_str(), W_OK) != 0) refuse(errno);
     path_ = std::filesystem::canonical(path_);  // a link stays one
   }
-  const bool is_replaced = !exists(before) || is_regular_file(before);
-  if (is_replaced) {
-    temporary_ = temporary_name(path_);
-    std::filesystem::remove(temporary_, none);
-  }
-  file_ = std::fopen(is_replaced ? temporary_.c_str() : path_.c_str(), is_replaced ? "wbx" : "wb");
+  temporary_ = temporary_name(path_);
+  std::filesystem::remove(temporary_, none);
+  file_ = std::fopen(temporary_.c_str(), "wbx");
   if (file_ == nullptr) refuse(errno);
-  if (is_regular_file(before)) std::filesystem::permissions(temporary_, before.permissions(), none);
+  if (exists(before)) std::filesystem::permissions(temporary_, before.permissions(), none);
 }
 
 WholeFile::~WholeFile() {

@@ -9,7 +9,7 @@
 namespace tutti {
 
 // Written under another name in the same folder; finish() gives it its own, in the place of what was there. What is no regular
-// file (a device, a pipe) is written to as it is. Throws std::system_error.
+// file (a device, a pipe, /dev/stderr) is written to as it is. Throws std::system_error.
 class WholeFile {
  public:
   explicit WholeFile(const std::string& path);

@@ -52,11 +52,11 @@ constexpr const char* get_later = "get() it later, after more work was enqueued,
 bool is_get(const SyncTotals& site) { return site.sent_for != 0; }
 
 std::vector<SyncPossibility> possibilities(const SyncTotals& site) {
-  constexpr SyncPossibility keep{"another library or process then uses the memory", "keep it, and say why with AllowSync"};
+  constexpr SyncPossibility keep{"other code then uses the memory", "keep it and say why with AllowSync"};
   if (is_explicit(site.reason)) {
     return {{"it stands between ops", "remove it: ops are ordered already (under ManualOrder by Stream::wait)"},
             {"a read of the result follows", "remove it: the read waits itself"},
-            {"it ends something timed", "say so with Intent::measure, or let bench() time it"},
+            {"it ends something timed", "say so with Intent::measure, or use bench()"},
             keep};
   }
   if (site.reason == SyncReason::barrier)

@@ -1,13 +1,12 @@
 #include "tutti/kernels/cuda/layout.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <limits>
 
 namespace tutti::kernels::cuda {
 
 namespace {
-
-constexpr std::int64_t magnitude(std::int64_t x) noexcept { return x < 0 ? -x : x; }
 
 bool is_aligned(const std::byte* address, std::int64_t bytes) noexcept {
   return reinterpret_cast<std::uintptr_t>(address) % static_cast<std::uintptr_t>(bytes) == 0;
@@ -27,7 +26,7 @@ bool Axes::fits_32_bits() const noexcept {
   if (count() > most) return false;
   for (std::size_t k = 0; k < operands; ++k) {
     std::int64_t reach = 0;
-    for (std::size_t i = 0; i < rank; ++i) reach += (size[i] - 1) * magnitude(stride[i][k]);
+    for (std::size_t i = 0; i < rank; ++i) reach += (size[i] - 1) * std::abs(stride[i][k]);
     if (reach > most) return false;
   }
   return true;
@@ -44,7 +43,7 @@ Axes collapse(std::span<const Operand* const> operands) noexcept {
   for (std::size_t i = lead.rank; i-- > 0;) {
     if (lead.axes[i].size == 1) continue;
     std::size_t at = axes.rank++;
-    for (; at > 0 && magnitude(axes.stride[at - 1][0]) > magnitude(lead.axes[i].stride); --at) {
+    for (; at > 0 && std::abs(axes.stride[at - 1][0]) > std::abs(lead.axes[i].stride); --at) {
       axes.size[at] = axes.size[at - 1];
       axes.stride[at] = axes.stride[at - 1];
     }
@@ -70,9 +69,9 @@ bool bring_forward_turned(Axes& axes) noexcept {
   constexpr std::int64_t smallest = 1024;  // what lies closer together the cache turns
   if (axes.rank < 2 || axes.stride[0][0] != 1 || axes.size[0] < fewest) return false;
   for (std::size_t k = 1; k < axes.operands; ++k) {
-    if (magnitude(axes.stride[0][k]) <= 1) continue;
+    if (std::abs(axes.stride[0][k]) <= 1) continue;
     for (std::size_t i = 1; i < axes.rank; ++i) {
-      if (magnitude(axes.stride[i][k]) != 1 || axes.size[i] < fewest || axes.size[0] * axes.size[i] < smallest) continue;
+      if (std::abs(axes.stride[i][k]) != 1 || axes.size[i] < fewest || axes.size[0] * axes.size[i] < smallest) continue;
       std::rotate(axes.size.begin() + 1, axes.size.begin() + i, axes.size.begin() + i + 1);
       std::rotate(axes.stride.begin() + 1, axes.stride.begin() + i, axes.stride.begin() + i + 1);
       return true;

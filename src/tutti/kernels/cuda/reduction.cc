@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstdlib>
 #include <optional>
 
 #include "tutti/exec/reduction_attributes.h"
@@ -14,7 +15,6 @@ namespace {
 
 constexpr std::int64_t one_launch_elements = 16 * 1024;  // below this a second launch costs more than it saves
 
-std::int64_t magnitude(std::int64_t x) { return x < 0 ? -x : x; }
 std::int64_t parts_of(std::int64_t n, std::int64_t size) { return (n + size - 1) / size; }
 int power_of_two(std::int64_t at_least, std::int64_t at_most) {
   return static_cast<int>(std::bit_ceil(static_cast<std::uint64_t>(std::clamp<std::int64_t>(at_least, 1, at_most))));
@@ -48,8 +48,8 @@ void split_axes(const Operand& in, std::uint32_t mask, bool keeps_order, Reducti
 // Elements next to each other in memory belong to different outputs.
 bool kept_axis_is_inner(const ReductionTask& task) {
   if (task.kept.rank == 0 || task.reduced.rank == 0) return false;
-  const std::int64_t inner = magnitude(task.kept.stride[task.kept.rank - 1]);
-  return inner != 0 && inner < magnitude(task.reduced.stride[task.reduced.rank - 1]);
+  const std::int64_t inner = std::abs(task.kept.stride[task.kept.rank - 1]);
+  return inner != 0 && inner < std::abs(task.reduced.stride[task.reduced.rank - 1]);
 }
 
 }  // namespace
@@ -119,7 +119,7 @@ ArgumentLines argument_lines(const Operand& in, int multiprocessors) {
       }
     }
     lines[n] = {axis, place_step};
-    if (magnitude(axis.stride) < magnitude(lines[inner].axis.stride)) inner = n;
+    if (std::abs(axis.stride) < std::abs(lines[inner].axis.stride)) inner = n;
     ++n;
   }
   ArgumentLines out;
