@@ -103,6 +103,8 @@ Matrix matrix_of(const Operand& operand) {
   return {operand.data, operand.axes[rank - 2].stride, operand.axes[rank - 1].stride, row_axes(operand, 0, rank - 2)};
 }
 
+constexpr DTypes whole_dtypes = integer_dtypes | boolean_dtype;
+
 }  // namespace
 
 void multiply_integers(const KernelCall& call, Queue& queue) {
@@ -120,7 +122,7 @@ void multiply_integers(const KernelCall& call, Queue& queue) {
   task.batch = c.count() / (task.m * task.n);
   const std::int64_t jobs = task.tiles_across * task.tiles_down * task.batch;
   const Grid grid{static_cast<unsigned>(std::min<std::int64_t>(jobs, 1 << 30)), side * side};
-  visit_dtype<integer_dtypes | boolean_dtype>(c.dtype, [&]<class T>(T) { launch<multiply_tiles<T>>(queue, call, grid, task); });
+  visit_dtype<whole_dtypes>(c.dtype, [&]<class T>(T) { launch<multiply_tiles<T>>(queue, call, grid, task); });
 }
 
 }  // namespace tutti::kernels::cuda
