@@ -80,11 +80,9 @@ struct Times {
 };
 
 Times measure(const std::function<void()>& function) {
-  const double once =
-      tt::bench(function, {.warm_up = 2, .samples = 1, .calls_per_sample = 2, .device = "GPU:0"}).end_to_end.median;
+  const double once = tt::bench(function, {.warm_up = 2, .samples = 1, .calls_per_sample = 2}).end_to_end.median;
   const int calls = static_cast<int>(std::clamp(3e6 / once, 1.0, 100.0));
-  const tt::BenchResult found =
-      tt::bench(function, {.warm_up = 1, .samples = once > 20e6 ? 2 : 5, .calls_per_sample = calls, .device = "GPU:0"});
+  const tt::BenchResult found = tt::bench(function, {.warm_up = 1, .samples = once > 20e6 ? 2 : 5, .calls_per_sample = calls});
   return {found.device.median / 1e3, found.host_enqueue.median / 1e3};
 }
 

@@ -19,7 +19,7 @@ using Function = std::function<void()>;
 
 // Seconds per call on the device, several calls back to back.
 double device_seconds(const Function& function, int samples = 9, int calls = 5) {
-  const tt::BenchOptions options{.warm_up = 5, .samples = samples, .calls_per_sample = calls, .device = "GPU:0"};
+  const tt::BenchOptions options{.warm_up = 5, .samples = samples, .calls_per_sample = calls};
   return tt::bench(function, options).device.median / 1e9;
 }
 

@@ -113,7 +113,7 @@ TEST_F(Fixes, OfAShapeNameTheFormWithASizeAndTheCountAlone) {
   const Site repeated;
   (void)nonzero(x, found).shape();
   (void)unique_values(x, unique);
-  (void)repeat_interleave(x, ones({5}, DType::i64), RepeatOptions{}, repeated);
+  (void)repeat_interleave(x, ones({5}, DType::i64), {}, repeated);
   EXPECT_THAT(told_of(found),
               AllOf(HasSubstr("nonzero(x, {.size = n})"), HasSubstr("if only the count is used, count_nonzero(x)")));
   EXPECT_THAT(told_of(unique), AllOf(HasSubstr("unique_values(x, {.size = n})"), Not(HasSubstr("nonzero"))));
