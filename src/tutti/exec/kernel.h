@@ -8,7 +8,6 @@
 #include <type_traits>
 
 #include "tutti/base/site.h"
-#include "tutti/hal/failure.h"
 #include "tutti/hal/parallel.h"
 #include "tutti/tensor/dtype.h"
 #include "tutti/tensor/shape.h"
@@ -17,6 +16,7 @@ namespace tutti {
 
 struct OpRow;
 class DeviceStream;
+class FailureCell;
 
 namespace detail {
 [[noreturn]] void raise_attribute_size(std::size_t given, std::size_t wanted);
