@@ -34,6 +34,7 @@ HWY_INLINE void apply_row(const void* const* inputs, unsigned singles, void* out
   Repeated<typename Input::Stored> repeated[sizeof...(k)];
   Input in[]{Input(inputs[k], (singles >> k & 1U) != 0, repeated[k])...};
   std::size_t i = 0;
+  HWY_UNROLL(2)  // of a short loop, counting would be half
   for (; i + lanes <= count; i += lanes) {
     output.put(Function::apply(m, in[k].load()...), i);
     (in[k].advance(), ...);
