@@ -1,6 +1,8 @@
 #include "tutti/place/stream.h"
 
 #include <algorithm>
+#include <new>
+#include <utility>
 #include <vector>
 
 #include "tutti/base/error.h"
@@ -16,9 +18,23 @@ namespace tutti {
 namespace detail {
 struct StreamScopeEntry : ScopeLink<StreamScopeEntry> {
   StreamScopeEntry(const Stream& lent, std::size_t of_device) : stream(lent), slot(of_device) {}
+  // Made and deleted on its own thread, which keeps one to spare: changing streams takes nothing from the heap.
+  static void* operator new(std::size_t bytes) {
+    return spare.memory != nullptr ? std::exchange(spare.memory, nullptr) : ::operator new(bytes);
+  }
+  static void operator delete(void* memory) noexcept { ::operator delete(std::exchange(spare.memory, memory)); }
+
   Stream stream;
   std::size_t slot;  // of its device
+
+ private:
+  struct Spare {
+    ~Spare() { ::operator delete(std::exchange(memory, nullptr)); }
+    void* memory = nullptr;
+  };
+  static thread_local Spare spare;
 };
+thread_local StreamScopeEntry::Spare StreamScopeEntry::spare;
 }  // namespace detail
 
 namespace {

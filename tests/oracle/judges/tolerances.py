@@ -125,6 +125,7 @@ ROUNDINGS = {
     "slogdet": lambda n: 2 * n**3 + 3 * n,
     # |e| <= (n + 1) eps |l| |l|^T, whose norm is at most n |a| (Higham 10.3); the factor moves by 2^-1/2 cond |e| / |a|.
     "cholesky": lambda n: n * (n + 1) + n,
+    "cholesky_ex": lambda n: n * (n + 1) + n,
     # Householder: |e| <= c m n eps |a| with a small c (Higham 19.4, c = 6 covers the forming of q too); q moves by sqrt(2) cond
     # times that and r by 1 + sqrt(2) cond.
     "qr": lambda n: 15 * n,
