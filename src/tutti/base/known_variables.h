@@ -6,7 +6,7 @@
 
 namespace tutti {
 
-inline constexpr std::array<std::string_view, 25> known_variables{
+inline constexpr std::array<std::string_view, 26> known_variables{
     "TUTTI_ALLOW_TF32",
     "TUTTI_COMMAND",
     "TUTTI_COORDINATOR",
@@ -26,6 +26,7 @@ inline constexpr std::array<std::string_view, 25> known_variables{
     "TUTTI_SIM_GPUS",
     "TUTTI_SIM_MEMORY",
     "TUTTI_SIM_SEED",
+    "TUTTI_STALL_TIMEOUT",
     "TUTTI_SYNC",
     "TUTTI_SYNC_REPORT",
     "TUTTI_SYNC_STACKS",
