@@ -93,7 +93,7 @@ void copy(const Operand& source, const Operand& target, Parallel& parallel) {
 }
 
 [[maybe_unused]] static const bool copy_is_registered = register_host_kernel("_Copy", copy_call) &&
-                                                   register_host_kernel("_EagerConst", copy_call) &&
-                                                   register_host_kernel("Fill", copy_call);
+                                                        register_host_kernel("_EagerConst", copy_call) &&
+                                                        register_host_kernel("Fill", copy_call);
 
 }  // namespace tutti::kernels

@@ -206,7 +206,7 @@ static void take_along_axis(const KernelCall& call, KernelContext& context) {
 }
 
 [[maybe_unused]] static const bool gather_is_registered = register_host_kernel("GatherV2", take) &&
-                                                   register_host_kernel("GatherNd", gather_nd) &&
-                                                   register_host_kernel("TakeAlongAxis", take_along_axis);
+                                                          register_host_kernel("GatherNd", gather_nd) &&
+                                                          register_host_kernel("TakeAlongAxis", take_along_axis);
 
 }  // namespace tutti::kernels

@@ -47,6 +47,7 @@ static void random_normal(const KernelCall& call, KernelContext& context) {
   }
 }
 
-[[maybe_unused]] static const bool normal_is_registered = register_host_kernel("RandomStandardNormal", random_normal, floating_dtypes);
+[[maybe_unused]] static const bool normal_is_registered =
+    register_host_kernel("RandomStandardNormal", random_normal, floating_dtypes);
 
 }  // namespace tutti::kernels

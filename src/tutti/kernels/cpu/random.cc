@@ -144,8 +144,9 @@ static void random_bernoulli(const KernelCall& call, KernelContext& context) {
   });
 }
 
-[[maybe_unused]] static const bool random_is_registered = register_host_kernel("RandomUniform", random_uniform) &&
-                                                   register_host_kernel("RandomUniformInt", random_integers, integer_dtypes) &&
-                                                   register_host_kernel("RandomBernoulli", random_bernoulli);
+[[maybe_unused]] static const bool random_is_registered =
+    register_host_kernel("RandomUniform", random_uniform) &&
+    register_host_kernel("RandomUniformInt", random_integers, integer_dtypes) &&
+    register_host_kernel("RandomBernoulli", random_bernoulli);
 
 }  // namespace tutti::kernels

@@ -122,6 +122,6 @@ static void softmax(const KernelCall& call, KernelContext& context) {
 }
 
 [[maybe_unused]] static const bool softmax_is_registered = register_host_kernel("Softmax", softmax<false>, floating_dtypes) &&
-                                                   register_host_kernel("LogSoftmax", softmax<true>, floating_dtypes);
+                                                           register_host_kernel("LogSoftmax", softmax<true>, floating_dtypes);
 
 }  // namespace tutti::kernels

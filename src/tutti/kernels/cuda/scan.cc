@@ -22,6 +22,6 @@ static std::int64_t scan_bytes(const WorkspaceCall& call) {
 }
 
 [[maybe_unused]] static const bool scan_is_registered = register_cuda_kernel("Cumsum", scan<false>, workspace<scan_bytes>) &&
-                                                   register_cuda_kernel("Cumprod", scan<true>, workspace<scan_bytes>);
+                                                        register_cuda_kernel("Cumprod", scan<true>, workspace<scan_bytes>);
 
 }  // namespace tutti::kernels::cuda
