@@ -128,13 +128,13 @@ TEST(Bench, OpsInTheCallerAreDeviceTimeToo) {
 
 TEST(Bench, HostEnqueueIsOfAsManyCallsAsFitIntoTheRunAhead) {
   simulate_gpus(1);
-  const Tensor time = copy_to(number(20), "GPU:0");
+  const Tensor time = copy_to(number(100), "GPU:0");  // us: more than a host under a sanitizer takes to submit it
   const BenchResult result = bench(
       [&] {
         for (int i = 0; i < 100; ++i) const Tensor y = busy(time);
       },
       {.warm_up = 1, .samples = 3, .calls_per_sample = 12});
-  EXPECT_GE(result.device.median, 1900e3);
+  EXPECT_GE(result.device.median, 9500e3);
   EXPECT_LT(result.host_enqueue.median, result.device.median / 2) << result.to_string();
   EXPECT_LT(result.enqueue_calls, 12);
   EXPECT_TRUE(says(result, "of 12 calls")) << result.to_string();
@@ -147,7 +147,7 @@ TEST(Bench, HostEnqueueIsOfAsManyCallsAsFitIntoTheRunAhead) {
 
 TEST(Bench, SaysThatACallIsLargerThanTheRunAhead) {
   simulate_gpus(1);
-  const Tensor time = copy_to(number(20), "GPU:0");
+  const Tensor time = copy_to(number(100), "GPU:0");  // us: more than a host under a sanitizer takes to submit it
   const BenchResult result = bench(
       [&] {
         for (int i = 0; i < 700; ++i) const Tensor y = busy(time);
