@@ -107,12 +107,11 @@ void note_signal(int number) {
   const int kept = errno;
   const Nanoseconds time = now();
   Nanoseconds first = 0;
-  if (::getpid() != process.load()) {
-    end_by(number);  // a fork has no thread that would write
-  } else if (since.compare_exchange_strong(first, time)) {
+  const bool is_fork = ::getpid() != process.load();  // which has no thread that would write
+  if (!is_fork && since.compare_exchange_strong(first, time)) {
     ended_by.store(number);
     ::sem_post(&has_come);
-  } else if (time - first > one_signal) {
+  } else if (is_fork || time - first > one_signal) {
     end_by(number);
   }
   errno = kept;

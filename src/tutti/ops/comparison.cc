@@ -64,7 +64,7 @@ Tensor isclose(TensorArg a, TensorArg b, const CloseOptions& options, Site site)
   return options.equal_nan ? logical_or(std::move(close), logical_and(isnan(x, site), isnan(y, site), site), site) : close;
 }
 Tensor allclose(TensorArg a, TensorArg b, const CloseOptions& options, Site site) {
-  return all(isclose(std::move(a), std::move(b), options, site), site);
+  return all(isclose(a, b, options, site), site);
 }
 
 Tensor logical_and(TensorArg a, TensorArg b, Site site) { return binary<scalar::LogicalAnd>(a, b, site); }

@@ -59,7 +59,7 @@ class Dims {
   template <std::integral T>
   [[nodiscard]] std::size_t place(T i) const noexcept {
     if constexpr (std::signed_integral<T>) {
-      if (i < 0) return static_cast<std::size_t>(size_ + i);
+      if (i < 0) return static_cast<std::size_t>(static_cast<std::int64_t>(size_) + static_cast<std::int64_t>(i));
     }
     return static_cast<std::size_t>(i);
   }

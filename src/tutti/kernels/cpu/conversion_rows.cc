@@ -80,8 +80,8 @@ void to_bool_row(const void* const* inputs, unsigned singles, void* out, std::si
 template <class To>
 void saturate_row(const void* const* inputs, unsigned singles, void* out, std::size_t count) {
   convert_each<To, std::int32_t>(inputs, singles, out, count, [](std::int32_t x) HWY_ATTR {
-    constexpr std::int32_t least = std::numeric_limits<To>::min();
-    constexpr std::int32_t most = std::numeric_limits<To>::max();
+    constexpr auto least = std::int32_t{std::numeric_limits<To>::min()};
+    constexpr auto most = std::int32_t{std::numeric_limits<To>::max()};
     return static_cast<To>(x < least ? least : x > most ? most : x);
   });
 }
