@@ -78,7 +78,7 @@ const Device* device_of_inputs(const OpCall& call) {
   return common;
 }
 
-void bring_inputs(OpCall& call, LogicalDevice& on, CopiedInputs& brought) {
+void bring_inputs(OpCall& call, LogicalDevice& on, CopiedInputs& copies) {
   unsigned number = 0;
   for (OpInput& input : call.inputs()) {
     const unsigned at = number++;
@@ -90,19 +90,19 @@ void bring_inputs(OpCall& call, LogicalDevice& on, CopiedInputs& brought) {
           call.site);
     }
     const Tensor source(Ref<TensorImpl>(const_cast<TensorImpl*>(input.tensor)));
-    input.tensor = brought.keep(copy_to_device(source, on, call.op.name.c_str(), static_cast<int>(at), call.site));
+    input.tensor = copies.keep(copy_to_device(source, on, call.op.name.c_str(), static_cast<int>(at), call.site));
     input.is_given_away = false;
   }
 }
 
-void make_inputs_dense(OpCall& call, LogicalDevice& on, CopiedInputs& brought) {
+void make_inputs_dense(OpCall& call, LogicalDevice& on, CopiedInputs& copies) {
   std::size_t number = 0;
   for (OpInput& input : call.inputs()) {
     const std::size_t at = number++;
     if (input.tensor == nullptr || call.op.access_of(at) == Access::update) continue;
     const Tensor source(Ref<TensorImpl>(const_cast<TensorImpl*>(input.tensor)));
     if (source.is_contiguous()) continue;
-    input.tensor = brought.keep(copy_to_device(source, on, call.op.name.c_str(), -1, call.site));
+    input.tensor = copies.keep(copy_to_device(source, on, call.op.name.c_str(), -1, call.site));
     input.is_given_away = false;
   }
 }
@@ -164,9 +164,9 @@ void execute(OpCall& call) {
   infer(call, inferred);
   LogicalDevice& on = place_op(instance, name, call.op.mask_for(deciding_dtype(inferred)),
                                {.variable = call.pinned, .inputs = device_of_inputs(call)}, call.site);
-  CopiedInputs brought;
-  bring_inputs(call, on, brought);
-  if (!call.op.strided && !call.op.is_elementwise) make_inputs_dense(call, on, brought);
+  CopiedInputs copies;
+  bring_inputs(call, on, copies);
+  if (!call.op.strided && !call.op.is_elementwise) make_inputs_dense(call, on, copies);
   const bool in_caller = can_run_in_caller(call, on);
   DeviceStream& stream = current_stream(on);
   const StreamId for_stream = in_caller ? StreamId::none : stream.id();
@@ -204,7 +204,7 @@ void execute(OpCall& call) {
   if (!order.is_row_order) [[unlikely]]
     launch.take_axes_in(order);
   if (detail::thread_settings.manual_order) [[unlikely]]
-    brought.order_always(launch);
+    copies.order_always(launch);
   if (in_caller) {
     launch.run_in_caller();
   } else {
