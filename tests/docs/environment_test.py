@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The variables that the source reads, those that it knows, and those that README.md tells of are the same."""
+"""The variables that the source and the Makefile read, those that it knows, and those that README.md tells of are the same."""
 
 import pathlib
 import re
@@ -15,6 +15,7 @@ read = {
     if path.suffix in (".h", ".cc") and path.stem != KNOWN.stem
     for name in re.findall(r'"(TUTTI_[A-Z0-9_]*[A-Z0-9])(?==?")', path.read_text())
 }
+read |= set(re.findall(r"\$\((TUTTI_[A-Z0-9_]+)\)", (ROOT / "Makefile").read_text()))
 section = (ROOT / "README.md").read_text().partition("\n## Environment\n")[2].partition("\n## ")[0]
 told = {name for row in section.splitlines() for name in re.findall(r"`(TUTTI_\w+)=", row.split(" | ")[0])}
 

@@ -6,10 +6,11 @@
 
 namespace tutti {
 
-inline constexpr std::array<std::string_view, 26> known_variables{
+inline constexpr std::array<std::string_view, 27> known_variables{
     "TUTTI_ALLOW_TF32",
     "TUTTI_COMMAND",
     "TUTTI_COORDINATOR",
+    "TUTTI_CUDA",
     "TUTTI_CUDA_DEBUG",
     "TUTTI_CUDA_PLAIN_MEMORY",
     "TUTTI_FORCE_GPU_ALLOW_GROWTH",
