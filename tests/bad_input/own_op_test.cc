@@ -51,7 +51,7 @@ TEST_P(OwnOp, WithTheWrongNumberOfInputs) {
   EXPECT_REFUSED(InvalidArgument, "One takes 1 inputs, not 0", call_op("One", {}));
   EXPECT_REFUSED(InvalidArgument, "Careless was called with 1 inputs; it also needs input #1", call_op("Careless", {x}));
   EXPECT_REFUSED(InvalidArgument, "input #2", call_op("Careless", {x, x}));
-  EXPECT_REFUSED(InvalidArgument, "MatMul takes 2 inputs, not 1", call_op("MatMul", {x}));
+  EXPECT_REFUSED(InvalidArgument, "matmul takes 2 inputs, not 1", call_op("MatMul", {x}));
 }
 
 TEST_P(OwnOp, WithAttributesOfTheWrongSize) {
@@ -69,7 +69,7 @@ TEST_P(OwnOp, WithAttributesOfTheWrongSize) {
   const auto use = [&](const Attributes& attributes, Site site = {}) { call_op("NeedsAttributes", {x}, attributes, site); };
   EXPECT_REFUSED(InvalidArgument, "NeedsAttributes needs attributes of 16 bytes; the call gave 0", use({}));
   EXPECT_REFUSED(InvalidArgument, "the call gave 4", use(Attributes(1.F)));
-  EXPECT_REFUSED(InvalidArgument, "Sum needs attributes", call_op("Sum", {x}));
+  EXPECT_REFUSED(InvalidArgument, "sum needs attributes", call_op("Sum", {x}));
   EXPECT_REFUSED(InvalidArgument, "the caller must state", call_op("Fill", {x}));
   // A kernel that looks for what its inference did not: a failure in flight, with the call's line.
   register_op({.name = "LooksLate", .infer = infer_same},

@@ -42,7 +42,7 @@ TEST_P(NeuralOnEachDevice, ALabelThatIsNoClassSpoilsTheLossWithOpAndSite) {
     } catch (const KernelFailed& e) {
       EXPECT_EQ(e.site().line(), line);
       EXPECT_STREQ(e.site().file(), __FILE__);
-      expect_message(e.message(), "op SparseSoftmaxCrossEntropyWithLogits on ");
+      expect_message(e.message(), "op cross_entropy on ");
       expect_message(e.message(), "index " + std::to_string(bad) + " is out of range for axis 1 with size 3");
     }
   }
@@ -113,7 +113,7 @@ TEST(Neural, RunningSumsNameTheirAxisAndGiveNumbers) {
 }
 
 TEST(Neural, IntegersHaveNoSoftmax) {
-  expect_message(message_of([] { softmax(zeros({2}, DType::i32)); }), "Softmax");
+  expect_message(message_of([] { softmax(zeros({2}, DType::i32)); }), "softmax: ");
   expect_message(message_of([] { layer_norm(zeros({2}, DType::i32)); }), "floating dtypes");
   EXPECT_THROW(softmax(zeros({2}), 1), ShapeError);
 }

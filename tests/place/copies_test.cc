@@ -99,7 +99,7 @@ TEST(CopyPolicy, ExplicitRefusesAtTheCallAndLeavesAllUsable) {
     FAIL();
   } catch (const CopyForbidden& e) {
     EXPECT_TRUE(e.message().starts_with(
-        std::string("Tensors on conflicting devices: cannot compute AddV2 as input #1 was expected to be on ") + gpu1 +
+        std::string("Tensors on conflicting devices: cannot compute add as input #1 was expected to be on ") + gpu1 +
         " but is actually on " + gpu0 + " (operation running on " + gpu1 + ")."))
         << e.what();
     EXPECT_EQ(e.site().line(), line);

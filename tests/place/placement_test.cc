@@ -187,7 +187,7 @@ TEST(UnknownDevice, IsRefusedWithTensorFlowsTextTheListAndTheHint) {
     ones({2});
     FAIL();
   } catch (const UnknownDevice& e) {
-    EXPECT_EQ(e.message(), "/job:localhost/replica:0/task:0/device:GPU:2 unknown device, asked for by op Fill in the scope at " +
+    EXPECT_EQ(e.message(), "/job:localhost/replica:0/task:0/device:GPU:2 unknown device, asked for by op full in the scope at " +
                                std::string(__FILE__) + ":" + std::to_string(line - 3) + "; visible devices: " + full("GPU:0") +
                                ", " + full("GPU:1") + ", " + full("CPU:0") +
                                ". set_soft_device_placement(true) would choose an existing one");

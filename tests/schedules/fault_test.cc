@@ -77,7 +77,7 @@ TEST(InjectedFaults, NameTheOpTheDeviceAndTheLine) {
   } catch (const KernelFailed& e) {
     const std::string what = e.what();
     EXPECT_NE(what.find("injected kernel failure"), std::string::npos) << what;
-    EXPECT_NE(what.find("op Mul on /job:localhost/replica:0/task:0/device:GPU:0"), std::string::npos) << what;
+    EXPECT_NE(what.find("op multiply on /job:localhost/replica:0/task:0/device:GPU:0"), std::string::npos) << what;
     EXPECT_NE(what.find("fault_test.cc:" + std::to_string(line)), std::string::npos) << what;
   }
 }

@@ -47,13 +47,13 @@ void infer(const OpCall& call, Inference& inferred) {
   } catch (const Error&) {
     throw;
   } catch (const std::exception& e) {
-    throw InvalidArgument(text(call.op.name, ": its inference failed: ", e.what()), call.site);
+    throw InvalidArgument(text(call.op.function, ": its inference failed: ", e.what()), call.site);
   } catch (...) {
-    throw InvalidArgument(text(call.op.name, ": its inference threw something that is not a std::exception"), call.site);
+    throw InvalidArgument(text(call.op.function, ": its inference threw something that is not a std::exception"), call.site);
   }
   if (inferred.outputs() == 0) [[unlikely]] {
-    throw InvalidArgument(text(call.op.name, ": its inference named no output; it must call output(dtype, shape) for each one"),
-                          call.site);
+    throw InvalidArgument(
+        text(call.op.function, ": its inference named no output; it must call output(dtype, shape) for each one"), call.site);
   }
   if (!call.op.is_elementwise) return;
   const Shape& common = inferred.output_at(0).shape;
@@ -85,9 +85,9 @@ void bring_inputs(OpCall& call, LogicalDevice& on, CopiedInputs& copies) {
     if (input.tensor == nullptr || &input.tensor->buffer()->device() == &on.device()) [[likely]]
       continue;
     if (call.op.access_of(at) == Access::update) {
-      throw InvalidArgument(
-          text(call.op.name, " writes a variable on ", input.tensor->buffer()->device().name(), " and cannot run on ", on.name()),
-          call.site);
+      throw InvalidArgument(text(call.op.function, " writes a variable on ", input.tensor->buffer()->device().name(),
+                                 " and cannot run on ", on.name()),
+                            call.site);
     }
     const Tensor source(Ref<TensorImpl>(const_cast<TensorImpl*>(input.tensor)));
     input.tensor = copies.keep(copy_to_device(source, on, call.op.name.c_str(), static_cast<int>(at), call.site));

@@ -22,13 +22,14 @@ const Shape Inference::scalar_shape{};
 Inference::Inference(const OpCall& call) noexcept : call_(call), inputs_(call.inputs()) {}
 
 void Inference::raise_missing(std::size_t input) const {
-  throw InvalidArgument(text(call_.op.name, " was called with ", inputs(), " inputs; it also needs input #", input), call_.site);
+  throw InvalidArgument(text(call_.op.function, " was called with ", inputs(), " inputs; it also needs input #", input),
+                        call_.site);
 }
 
 const Attributes& Inference::attributes_of(std::size_t size) const {
   if (call_.attributes.size() != size) [[unlikely]] {
-    throw InvalidArgument(text(call_.op.name, " needs attributes of ", size, " bytes; the call gave ", call_.attributes.size()),
-                          call_.site);
+    throw InvalidArgument(
+        text(call_.op.function, " needs attributes of ", size, " bytes; the call gave ", call_.attributes.size()), call_.site);
   }
   return call_.attributes;
 }
@@ -37,36 +38,36 @@ Site Inference::site() const noexcept { return call_.site; }
 
 const OutputSpec& Inference::wanted() const {
   if (call_.wanted == nullptr)
-    throw InvalidArgument(text(call_.op.name, ": the caller must state the output's dtype and shape"), call_.site);
+    throw InvalidArgument(text(call_.op.function, ": the caller must state the output's dtype and shape"), call_.site);
   return *call_.wanted;
 }
 
 void Inference::output(DType dtype, const Shape& shape) {
   if (output_count_ == most_outputs)
-    throw InvalidArgument(text(call_.op.name, ": an op has at most ", most_outputs, " outputs"), call_.site);
+    throw InvalidArgument(text(call_.op.function, ": an op has at most ", most_outputs, " outputs"), call_.site);
   outputs_[output_count_++] = {dtype, shape};
 }
 
 void Inference::scratch(std::int64_t bytes) {
   if (bytes < 0)
-    throw InvalidArgument(text(call_.op.name, ": its inference asked for ", bytes, " bytes of scratch memory"), call_.site);
+    throw InvalidArgument(text(call_.op.function, ": its inference asked for ", bytes, " bytes of scratch memory"), call_.site);
   scratch_bytes_ = bytes;
 }
 
 void Inference::reject_shapes(std::string_view why) const {
   std::string found;
   for (std::size_t i = 0; i < inputs(); ++i) found += text(i == 0 ? "" : " and ", to_string(shape(i)));
-  throw ShapeError(text(call_.op.name, ": ", why, "; the shapes are ", found), call_.site);
+  throw ShapeError(text(call_.op.function, ": ", why, "; the shapes are ", found), call_.site);
 }
 
 void Inference::reject_dtypes(std::string_view why) const {
   std::string found;
   for (std::size_t i = 0; i < inputs(); ++i) found += text(i == 0 ? "" : " and ", to_string(dtype(i)));
-  throw DTypeError(text(call_.op.name, ": ", why, "; the dtypes are ", found, ". Convert with cast() first"), call_.site);
+  throw DTypeError(text(call_.op.function, ": ", why, "; the dtypes are ", found, ". Convert with cast() first"), call_.site);
 }
 
 void Inference::expect_inputs(std::size_t count) const {
-  if (inputs() != count) throw InvalidArgument(text(call_.op.name, " takes ", count, " inputs, not ", inputs()), call_.site);
+  if (inputs() != count) throw InvalidArgument(text(call_.op.function, " takes ", count, " inputs, not ", inputs()), call_.site);
 }
 
 Shape broadcast_inputs(const Inference& in) {

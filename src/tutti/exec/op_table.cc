@@ -8,6 +8,7 @@
 #include "tutti/base/edit_distance.h"
 #include "tutti/base/error.h"
 #include "tutti/base/text.h"
+#include "tutti/hal/function_name.h"
 
 namespace tutti {
 
@@ -39,6 +40,14 @@ void add_kernel(OpRow& to, BackendKind kind, Kernel kernel, DTypes takes = any_d
   }
 }
 
+const char* function_of_row(const char* op) noexcept {
+  Table& all = table();
+  const std::lock_guard lock(all.mutex);
+  const auto found = all.rows.find(std::string_view(op));
+  return found != all.rows.end() && found->second->infer != nullptr ? found->second->function.c_str() : op;
+}
+[[maybe_unused]] const bool errors_name_functions = detail::look_up_functions_with(&function_of_row);
+
 }  // namespace
 
 const OpRow& register_op(OpDefinition definition, const OpKernels& kernels, Site site) {
@@ -47,6 +56,7 @@ const OpRow& register_op(OpDefinition definition, const OpKernels& kernels, Site
     throw InvalidArgument(
         text("op ", printable(definition.name), " needs an inference function: it says the dtype and shape of each output"),
         site);
+  if (definition.function.empty()) definition.function = definition.name;
   Table& all = table();
   const std::lock_guard lock(all.mutex);
   OpRow& made = row(all, definition.name);

@@ -33,7 +33,8 @@ using Gradient = void (*)(GradientCall& call);
 
 // What is said of an op once, whatever device it runs on.
 struct OpDefinition {
-  std::string name;
+  std::string name;           // as the placement log, the journal and the ledger have it
+  std::string function = {};  // what a program calls, for errors; empty: the name
   Infer infer = nullptr;
   std::vector<Access> access = {};  // per input; the last one stands for all further inputs; empty: read
   bool is_elementwise = false;      // inputs are broadcast to the output's shape: the kernel walks their strides

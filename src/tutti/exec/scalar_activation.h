@@ -1,7 +1,7 @@
 // Activations of neural networks. A part of scalar_functions.h, which says how to include it.
 // NaN is not less than 0, so it passes.
 struct Relu {
-  static constexpr ScalarOp op{.name = "Relu", .takes = numeric_dtypes};
+  static constexpr ScalarOp op{.name = "Relu", .function = "relu", .takes = numeric_dtypes};
   template <class Math, class V>
   static TUTTI_SCALAR_FUNCTION V apply(const Math& m, V x) {
     const V zero = m.value(typename Math::Lane{0});
@@ -11,7 +11,7 @@ struct Relu {
 
 // 1 / (1 + e^-x), by e^-|x|, which cannot overflow.
 struct Sigmoid {
-  static constexpr ScalarOp op{.name = "Sigmoid", .takes = floating_dtypes};
+  static constexpr ScalarOp op{.name = "Sigmoid", .function = "sigmoid", .takes = floating_dtypes};
   static constexpr bool is_heavy = true;
   template <class Math, class V>
   static TUTTI_SCALAR_FUNCTION V apply(const Math& m, V x) {
@@ -22,7 +22,7 @@ struct Sigmoid {
 };
 
 struct Silu {
-  static constexpr ScalarOp op{.name = "Silu", .takes = floating_dtypes};
+  static constexpr ScalarOp op{.name = "Silu", .function = "silu", .takes = floating_dtypes};
   static constexpr bool is_heavy = true;
   template <class Math, class V>
   static TUTTI_SCALAR_FUNCTION V apply(const Math& m, V x) {
@@ -36,7 +36,7 @@ struct Silu {
 
 // x times the chance that a standard normal number lies below it.
 struct Gelu {
-  static constexpr ScalarOp op{.name = "Gelu", .takes = floating_dtypes};
+  static constexpr ScalarOp op{.name = "Gelu", .function = "gelu", .takes = floating_dtypes};
   static constexpr bool is_heavy = true;
   template <class Math, class V>
   static TUTTI_SCALAR_FUNCTION V apply(const Math& m, V x) {
@@ -49,7 +49,7 @@ struct Gelu {
 
 // The same by tanh, as older networks have it.
 struct GeluTanh {
-  static constexpr ScalarOp op{.name = "GeluTanh", .takes = floating_dtypes};
+  static constexpr ScalarOp op{.name = "GeluTanh", .function = "gelu", .takes = floating_dtypes};
   static constexpr bool is_heavy = true;
   template <class Math, class V>
   static TUTTI_SCALAR_FUNCTION V apply(const Math& m, V x) {

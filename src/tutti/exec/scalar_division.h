@@ -11,7 +11,7 @@ TUTTI_SCALAR_FUNCTION bool is_negative(T x) {
 }
 
 struct FloorDivide {
-  static constexpr ScalarOp op{.name = "FloorDiv", .takes = numeric_dtypes};
+  static constexpr ScalarOp op{.name = "FloorDiv", .function = "floor_divide", .takes = numeric_dtypes};
   static constexpr const char* fault = "integer division by zero";
   TUTTI_OF_TWO(m.floor_divide(a, b))
 
@@ -32,7 +32,7 @@ struct FloorDivide {
 
 // The sign is that of the divisor.
 struct Remainder {
-  static constexpr ScalarOp op{.name = "FloorMod", .takes = numeric_dtypes};
+  static constexpr ScalarOp op{.name = "FloorMod", .function = "remainder", .takes = numeric_dtypes};
   static constexpr const char* fault = "integer division by zero";
   TUTTI_OF_TWO(m.remainder(a, b))
 
@@ -52,7 +52,7 @@ struct Remainder {
 
 // Of integers: the low bits of the exact power.
 struct Power {
-  static constexpr ScalarOp op{.name = "Pow", .takes = numeric_dtypes};
+  static constexpr ScalarOp op{.name = "Pow", .function = "pow", .takes = numeric_dtypes};
   static constexpr const char* fault = "an integer to a negative power";
   static constexpr bool is_heavy = true;
   TUTTI_OF_TWO(m.pow(a, b))

@@ -40,7 +40,7 @@ struct ExponentialConstants<double> {
 // the terms above. 2^n is multiplied in as two halves: each is a normal number, and a result too small to be one is
 // rounded once. Within 1 ulp with a fused mul_add, 2 ulp without.
 struct Exp {
-  static constexpr ScalarOp op{.name = "Exp", .takes = floating_dtypes};
+  static constexpr ScalarOp op{.name = "Exp", .function = "exp", .takes = floating_dtypes};
   static constexpr bool is_heavy = true;
   template <class Math, class V>
   static TUTTI_SCALAR_FUNCTION V apply(const Math& m, V argument) {
@@ -61,11 +61,11 @@ struct Exp {
   }
 };
 
-#define TUTTI_FLOATING_FUNCTION(Name, call)                                \
-  struct Name {                                                            \
-    static constexpr ScalarOp op{.name = #Name, .takes = floating_dtypes}; \
-    static constexpr bool is_heavy = true;                                 \
-    TUTTI_OF_ONE(m.call(x))                                                \
+#define TUTTI_FLOATING_FUNCTION(Name, call)                                                   \
+  struct Name {                                                                               \
+    static constexpr ScalarOp op{.name = #Name, .function = #call, .takes = floating_dtypes}; \
+    static constexpr bool is_heavy = true;                                                    \
+    TUTTI_OF_ONE(m.call(x))                                                                   \
   };
 TUTTI_FLOATING_FUNCTION(Expm1, expm1)
 TUTTI_FLOATING_FUNCTION(Log, log)
@@ -88,19 +88,19 @@ TUTTI_FLOATING_FUNCTION(Erf, erf)
 #undef TUTTI_FLOATING_FUNCTION
 
 struct Atan2 {
-  static constexpr ScalarOp op{.name = "Atan2", .takes = floating_dtypes};
+  static constexpr ScalarOp op{.name = "Atan2", .function = "atan2", .takes = floating_dtypes};
   static constexpr bool is_heavy = true;
   TUTTI_OF_TWO(m.atan2(a, b))
 };
 // Without overflow on the way.
 struct Hypot {
-  static constexpr ScalarOp op{.name = "Hypot", .takes = floating_dtypes};
+  static constexpr ScalarOp op{.name = "Hypot", .function = "hypot", .takes = floating_dtypes};
   static constexpr bool is_heavy = true;
   TUTTI_OF_TWO(m.hypot(a, b))
 };
 // log(e^a + e^b) without overflow on the way: the larger plus log(1 + e^-distance).
 struct LogAddExp {
-  static constexpr ScalarOp op{.name = "LogAddExp", .takes = floating_dtypes};
+  static constexpr ScalarOp op{.name = "LogAddExp", .function = "logaddexp", .takes = floating_dtypes};
   static constexpr bool is_heavy = true;
   template <class Math, class V>
   static TUTTI_SCALAR_FUNCTION V apply(const Math& m, V a, V b) {

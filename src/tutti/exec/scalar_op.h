@@ -8,8 +8,9 @@
 namespace tutti {
 
 struct ScalarOp {
-  const char* name;  // as TensorFlow's placement log has it
-  DTypes takes;      // all inputs have one dtype, which the output has too
+  const char* name;      // as TensorFlow's placement log has it
+  const char* function;  // as a program calls it
+  DTypes takes;          // all inputs have one dtype, which the output has too
   bool gives_bool = false;
   bool wraps = false;  // integers are worked on without their sign: the same bits come out, and overflow is defined
 };

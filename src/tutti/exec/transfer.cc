@@ -8,6 +8,7 @@
 #include "tutti/base/text.h"
 #include "tutti/exec/launch.h"
 #include "tutti/hal/door.h"
+#include "tutti/hal/function_name.h"
 #include "tutti/hal/kernel_thread.h"
 #include "tutti/memory/host_memory.h"
 #include "tutti/place/placement.h"
@@ -163,9 +164,9 @@ Ref<Buffer> memory_for_copy(LogicalDevice& to, LogicalDevice& mover, std::size_t
 void detail::refuse_inside_kernel(const char* op, Site site) {
   if (!is_inside_kernel()) [[likely]]
     return;
-  throw InvalidState(
-      text("op ", op, " was called inside a kernel; a kernel computes on its operands only: compose ops on the host instead"),
-      site);
+  throw InvalidState(text("op ", function_of(op),
+                          " was called inside a kernel; a kernel computes on its operands only: compose ops on the host instead"),
+                     site);
 }
 
 std::size_t checked_bytes(DType dtype, const Shape& shape, Site site) {

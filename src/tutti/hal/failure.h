@@ -16,13 +16,13 @@ enum class FailureKind : std::uint8_t { kernel, copy, device_lost, cancelled };
 struct Failure {
   FailureKind kind = FailureKind::kernel;
   std::string reason;  // "index 7 is out of range ..."
-  std::string op;
+  std::string op;      // its row
   std::string device;
   Site site;  // the call that made the failing op
 
   // Throws the matching AsyncError, whose site is the origin's. `also`: what else the message is to say.
   [[noreturn]] void raise(const std::string& also = {}) const;
-  // "index 7 is out of range ... (op GatherV2 on /job:.../device:GPU:0)"
+  // "index 7 is out of range ... (op take on /job:.../device:GPU:0)"
   [[nodiscard]] std::string to_string() const;
 
   // Has a read or a sync thrown it, or listed it beside another? Then no later sync throws it again.

@@ -118,8 +118,8 @@ void all_to_all_step(const KernelCall& call, const GroupAttributes& of, Exchange
 }
 
 template <Step step>
-const OpRow& row(const char* name, Infer infer) {
-  return register_op({.name = name, .infer = infer, .may_block = true}, {.cpu = meet_and_exchange<step>});
+const OpRow& row(const char* name, const char* function, Infer infer) {
+  return register_op({.name = name, .function = function, .infer = infer, .may_block = true}, {.cpu = meet_and_exchange<step>});
 }
 
 // The op runs on the group's stream, whose thread may block; what it reads and writes lies on the GPU. As for a copy between
@@ -162,28 +162,28 @@ Tensor call(const OpRow& op, const ProcessPlace& at, const Tensor& x, Reduction 
 
 Tensor process_all_reduce(const ProcessPlace& at, const Tensor& x, Reduction reduction, Site site) {
   check_reduction(x.dtype(), reduction);
-  static const OpRow& op = row<all_reduce_step>("AllReduce", same_shape);
+  static const OpRow& op = row<all_reduce_step>("AllReduce", "all_reduce", same_shape);
   return call(op, at, x, reduction, 0, site);
 }
 
 Tensor process_broadcast(const ProcessPlace& at, const Tensor& x, int root, Site site) {
-  static const OpRow& op = row<broadcast_step>("Broadcast", same_shape);
+  static const OpRow& op = row<broadcast_step>("Broadcast", "broadcast", same_shape);
   return call(op, at, x, Reduction::sum, root, site);
 }
 
 Tensor process_all_gather(const ProcessPlace& at, const Tensor& x, Site site) {
-  static const OpRow& op = row<all_gather_step>("AllGather", one_more_axis);
+  static const OpRow& op = row<all_gather_step>("AllGather", "all_gather", one_more_axis);
   return call(op, at, x, Reduction::sum, 0, site);
 }
 
 Tensor process_reduce_scatter(const ProcessPlace& at, const Tensor& x, Reduction reduction, Site site) {
   check_reduction(x.dtype(), reduction);
-  static const OpRow& op = row<reduce_scatter_step>("ReduceScatter", one_axis_less);
+  static const OpRow& op = row<reduce_scatter_step>("ReduceScatter", "reduce_scatter", one_axis_less);
   return call(op, at, x, reduction, 0, site);
 }
 
 Tensor process_all_to_all(const ProcessPlace& at, const Tensor& x, Site site) {
-  static const OpRow& op = row<all_to_all_step>("AllToAll", same_shape);
+  static const OpRow& op = row<all_to_all_step>("AllToAll", "all_to_all", same_shape);
   return call(op, at, x, Reduction::sum, 0, site);
 }
 

@@ -20,10 +20,12 @@ void infer_same(Inference& in) {
   in.output(in.dtype(0), in.shape(0));
 }
 
-const OpRow& constant_row = register_op({.name = "_EagerConst", .infer = infer_same, .is_copy = true, .strided = true});
-const OpRow& copy_row = register_op({.name = "_Copy", .infer = infer_same, .is_copy = true, .strided = true});
-const OpRow& fill_row = register_op({.name = "Fill", .infer = infer_wanted, .is_elementwise = true});
-const OpRow& empty_row = register_op({.name = "Empty", .infer = infer_wanted});
+const OpRow& constant_row =
+    register_op({.name = "_EagerConst", .function = "constant", .infer = infer_same, .is_copy = true, .strided = true});
+const OpRow& copy_row =
+    register_op({.name = "_Copy", .function = "copy_to", .infer = infer_same, .is_copy = true, .strided = true});
+const OpRow& fill_row = register_op({.name = "Fill", .function = "full", .infer = infer_wanted, .is_elementwise = true});
+const OpRow& empty_row = register_op({.name = "Empty", .function = "empty", .infer = infer_wanted});
 
 }  // namespace
 

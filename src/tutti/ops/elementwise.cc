@@ -17,7 +17,7 @@ void infer_where(Inference& in) {
 }
 
 void infer_add_n(Inference& in) {
-  if (in.inputs() == 0) throw InvalidArgument("AddN needs at least one tensor; an empty list was given", in.site());
+  if (in.inputs() == 0) throw InvalidArgument("add_n needs at least one tensor; an empty list was given", in.site());
   for (std::size_t i = 1; i < in.inputs(); ++i) {
     if (in.dtype(i) != in.dtype(0)) in.reject_dtypes("all inputs must have one dtype");
     if (!(in.shape(i) == in.shape(0))) in.reject_shapes("all inputs must have one shape");
@@ -34,10 +34,14 @@ void infer_cast(Inference& in) {
   in.output(in.attributes<CastAttributes>().to, in.shape(0));
 }
 
-const OpRow& where_row =
-    register_op({.name = "SelectV2", .infer = infer_where, .access = {Access::read, Access::consume}, .is_elementwise = true});
-const OpRow& add_n_row = register_op({.name = "AddN", .infer = infer_add_n, .access = {Access::consume}, .is_elementwise = true});
-const OpRow& cast_row = register_op({.name = "Cast", .infer = infer_cast, .is_elementwise = true});
+const OpRow& where_row = register_op({.name = "SelectV2",
+                                      .function = "where",
+                                      .infer = infer_where,
+                                      .access = {Access::read, Access::consume},
+                                      .is_elementwise = true});
+const OpRow& add_n_row =
+    register_op({.name = "AddN", .function = "add_n", .infer = infer_add_n, .access = {Access::consume}, .is_elementwise = true});
+const OpRow& cast_row = register_op({.name = "Cast", .function = "cast", .infer = infer_cast, .is_elementwise = true});
 
 }  // namespace
 

@@ -61,9 +61,10 @@ void infer_along(Inference& in) {
   in.output(in.dtype(0), indices);
 }
 
-const OpRow& take_row = register_op({.name = "GatherV2", .infer = infer_take, .strided = true});
-const OpRow& gather_nd_row = register_op({.name = "GatherNd", .infer = infer_gather_nd, .strided = true});
-const OpRow& along_row = register_op({.name = "TakeAlongAxis", .infer = infer_along, .strided = true});
+const OpRow& take_row = register_op({.name = "GatherV2", .function = "take", .infer = infer_take, .strided = true});
+const OpRow& gather_nd_row = register_op({.name = "GatherNd", .function = "index", .infer = infer_gather_nd, .strided = true});
+const OpRow& along_row =
+    register_op({.name = "TakeAlongAxis", .function = "take_along_axis", .infer = infer_along, .strided = true});
 
 Tensor call_take(const Tensor& x, const Tensor& indices, std::size_t axis, Site site) {
   OpCall call(take_row, site);

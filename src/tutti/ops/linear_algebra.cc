@@ -77,14 +77,16 @@ void infer_qr(Inference& in) {
   in.output(in.dtype(0), r);
 }
 
-OpDefinition decomposition(const char* name, Infer infer) { return {.name = name, .infer = infer, .takes = wide_floats}; }
+OpDefinition decomposition(const char* name, const char* function, Infer infer) {
+  return {.name = name, .function = function, .infer = infer, .takes = wide_floats};
+}
 
-const OpRow& cholesky_row = register_op(decomposition("Cholesky", infer_cholesky));
-const OpRow& solve_row = register_op(decomposition("MatrixSolve", infer_solve));
-const OpRow& inverse_row = register_op(decomposition("MatrixInverse", infer_square));
-const OpRow& determinant_row = register_op(decomposition("MatrixDeterminant", infer_determinant));
-const OpRow& log_determinant_row = register_op(decomposition("LogMatrixDeterminant", infer_log_determinant));
-const OpRow& qr_row = register_op(decomposition("Qr", infer_qr));
+const OpRow& cholesky_row = register_op(decomposition("Cholesky", "cholesky", infer_cholesky));
+const OpRow& solve_row = register_op(decomposition("MatrixSolve", "solve", infer_solve));
+const OpRow& inverse_row = register_op(decomposition("MatrixInverse", "inv", infer_square));
+const OpRow& determinant_row = register_op(decomposition("MatrixDeterminant", "det", infer_determinant));
+const OpRow& log_determinant_row = register_op(decomposition("LogMatrixDeterminant", "slogdet", infer_log_determinant));
+const OpRow& qr_row = register_op(decomposition("Qr", "qr", infer_qr));
 
 Tensor run(const OpRow& row, const Tensor& x, Site site) {
   OpCall call(row, site);

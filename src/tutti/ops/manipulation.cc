@@ -43,8 +43,8 @@ void infer_pad(Inference& in) {
   in.output(in.dtype(0), out);
 }
 
-const OpRow& concat_row = register_op({.name = "ConcatV2", .infer = infer_concat, .strided = true});
-const OpRow& pad_row = register_op({.name = "PadV2", .infer = infer_pad, .strided = true});
+const OpRow& concat_row = register_op({.name = "ConcatV2", .function = "concat", .infer = infer_concat, .strided = true});
+const OpRow& pad_row = register_op({.name = "PadV2", .function = "pad", .infer = infer_pad, .strided = true});
 
 // A call takes no more; longer lists are joined in two rounds.
 constexpr std::size_t most_joined = 4096;

@@ -32,7 +32,7 @@ void infer_matmul(Inference& in) {
   in.output(in.dtype(0), out);
 }
 
-const OpRow& matmul_row = register_op({.name = "MatMul", .infer = infer_matmul, .strided = true});
+const OpRow& matmul_row = register_op({.name = "MatMul", .function = "matmul", .infer = infer_matmul, .strided = true});
 
 std::atomic<bool>& tf32_setting() noexcept {
   static std::atomic<bool> setting{environment_bool("TUTTI_ALLOW_TF32").value_or(false)};
@@ -70,7 +70,7 @@ Tensor matmul(const Tensor& a, const Tensor& b, Site site) {
   if (a.rank() == 2 && b.rank() == 2) [[likely]]
     return product(a, b, site);
   if (a.rank() == 0 || b.rank() == 0) {
-    throw ShapeError(text("MatMul: both inputs need at least one axis; the shapes are ", to_string(a.shape()), " and ",
+    throw ShapeError(text("matmul: both inputs need at least one axis; the shapes are ", to_string(a.shape()), " and ",
                           to_string(b.shape()), ". Use multiply for scalars"),
                      site);
   }
@@ -89,7 +89,7 @@ Tensor matmul(const Tensor& a, const Tensor& b, Site site) {
   const std::optional<Shape> batch = broadcast(batch_of(a.shape()), batch_of(b.shape()));
   if (!batch) {
     throw ShapeError(
-        text("MatMul: the leading axes of ", to_string(a.shape()), " and ", to_string(b.shape()), " do not broadcast"), site);
+        text("matmul: the leading axes of ", to_string(a.shape()), " and ", to_string(b.shape()), " do not broadcast"), site);
   }
   return product(with_batch(a, *batch, site), with_batch(b, *batch, site), site);
 }

@@ -79,14 +79,17 @@ void infer_one_hot(Inference& in) {
   in.output(static_cast<DType>(attributes.dtype), out);
 }
 
-OpDefinition line_op(const char* name, Infer infer) { return {.name = name, .infer = infer, .takes = floating_dtypes}; }
-const OpRow& softmax_row = register_op(line_op("Softmax", infer_softmax));
-const OpRow& log_softmax_row = register_op(line_op("LogSoftmax", infer_softmax));
-const OpRow& layer_norm_row = register_op(line_op("LayerNorm", infer_layer_norm));
-const OpRow& cross_entropy_row = register_op(line_op("SparseSoftmaxCrossEntropyWithLogits", infer_cross_entropy));
-const OpRow& mean_loss_row = register_op(line_op("CrossEntropyMean", infer_mean_loss));
-const OpRow& dropout_row = register_op(line_op("Dropout", infer_like_input));
-const OpRow& one_hot_row = register_op({.name = "OneHot", .infer = infer_one_hot, .takes = index_dtypes});
+OpDefinition line_op(const char* name, const char* function, Infer infer) {
+  return {.name = name, .function = function, .infer = infer, .takes = floating_dtypes};
+}
+const OpRow& softmax_row = register_op(line_op("Softmax", "softmax", infer_softmax));
+const OpRow& log_softmax_row = register_op(line_op("LogSoftmax", "log_softmax", infer_softmax));
+const OpRow& layer_norm_row = register_op(line_op("LayerNorm", "layer_norm", infer_layer_norm));
+const OpRow& cross_entropy_row =
+    register_op(line_op("SparseSoftmaxCrossEntropyWithLogits", "cross_entropy", infer_cross_entropy));
+const OpRow& mean_loss_row = register_op(line_op("CrossEntropyMean", "cross_entropy", infer_mean_loss));
+const OpRow& dropout_row = register_op(line_op("Dropout", "dropout", infer_like_input));
+const OpRow& one_hot_row = register_op({.name = "OneHot", .function = "one_hot", .infer = infer_one_hot, .takes = index_dtypes});
 
 // A strip of columns is gone through several times: longer ones would not stay in the cache.
 constexpr detail::ColumnLimits softmax_limits{.longest_on_host = 4096, .longest_elsewhere = 4096, .fewest_elsewhere = 2048};

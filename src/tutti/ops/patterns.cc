@@ -23,8 +23,8 @@ void infer_band(Inference& in) {
   in.output(in.dtype(0), in.shape(0));
 }
 
-const OpRow& range_row = register_op({.name = "Range", .infer = infer_range});
-const OpRow& band_row = register_op({.name = "MatrixBandPart", .infer = infer_band, .strided = true});
+const OpRow& range_row = register_op({.name = "Range", .function = "arange", .infer = infer_range});
+const OpRow& band_row = register_op({.name = "MatrixBandPart", .function = "tril", .infer = infer_band, .strided = true});
 
 constexpr std::int64_t least = std::numeric_limits<std::int64_t>::min();
 constexpr std::int64_t largest_index = std::numeric_limits<std::int64_t>::max();

@@ -20,10 +20,10 @@ namespace {
 
 void infer_draw(Inference& in) { in.output(in.wanted().dtype, in.wanted().shape); }
 
-const OpRow& uniform_row = register_op({.name = "RandomUniform", .infer = infer_draw});
-const OpRow& normal_row = register_op({.name = "RandomStandardNormal", .infer = infer_draw});
-const OpRow& integer_row = register_op({.name = "RandomUniformInt", .infer = infer_draw});
-const OpRow& bernoulli_row = register_op({.name = "RandomBernoulli", .infer = infer_draw});
+const OpRow& uniform_row = register_op({.name = "RandomUniform", .function = "uniform", .infer = infer_draw});
+const OpRow& normal_row = register_op({.name = "RandomStandardNormal", .function = "normal", .infer = infer_draw});
+const OpRow& integer_row = register_op({.name = "RandomUniformInt", .function = "randint", .infer = infer_draw});
+const OpRow& bernoulli_row = register_op({.name = "RandomBernoulli", .function = "bernoulli", .infer = infer_draw});
 
 // The attributes' key and counter are those of the source.
 template <class Draw>

@@ -68,21 +68,26 @@ void infer_argument(Inference& in) {
   in.output(DType::i64, kept);
 }
 
-const OpRow& sum_row = register_op({.name = "Sum", .infer = infer_sum, .strided = true});
-const OpRow& prod_row = register_op({.name = "Prod", .infer = infer_sum, .strided = true});
-const OpRow& max_row = register_op({.name = "Max", .infer = infer_extremum, .strided = true});
-const OpRow& min_row = register_op({.name = "Min", .infer = infer_extremum, .strided = true});
-const OpRow& mean_row = register_op({.name = "Mean", .infer = infer_same_dtype, .strided = true, .takes = floating_dtypes});
-const OpRow& var_row = register_op({.name = "Var", .infer = infer_same_dtype, .strided = true, .takes = floating_dtypes});
-const OpRow& std_row = register_op({.name = "Std", .infer = infer_same_dtype, .strided = true, .takes = floating_dtypes});
-const OpRow& all_row = register_op({.name = "All", .infer = infer_truth, .strided = true});
-const OpRow& any_row = register_op({.name = "Any", .infer = infer_truth, .strided = true});
-const OpRow& count_on_axes_row = register_op({.name = "CountNonzeroOnAxes", .infer = infer_count_on_axes, .strided = true});
-const OpRow& log_sum_exp_row =
-    register_op({.name = "LogSumExp", .infer = infer_same_dtype, .strided = true, .takes = floating_dtypes});
-const OpRow& norm_row = register_op({.name = "Norm", .infer = infer_norm, .strided = true, .takes = floating_dtypes});
-const OpRow& argmax_row = register_op({.name = "ArgMax", .infer = infer_argument, .strided = true});
-const OpRow& argmin_row = register_op({.name = "ArgMin", .infer = infer_argument, .strided = true});
+const OpRow& sum_row = register_op({.name = "Sum", .function = "sum", .infer = infer_sum, .strided = true});
+const OpRow& prod_row = register_op({.name = "Prod", .function = "prod", .infer = infer_sum, .strided = true});
+const OpRow& max_row = register_op({.name = "Max", .function = "max", .infer = infer_extremum, .strided = true});
+const OpRow& min_row = register_op({.name = "Min", .function = "min", .infer = infer_extremum, .strided = true});
+const OpRow& mean_row =
+    register_op({.name = "Mean", .function = "mean", .infer = infer_same_dtype, .strided = true, .takes = floating_dtypes});
+const OpRow& var_row =
+    register_op({.name = "Var", .function = "var", .infer = infer_same_dtype, .strided = true, .takes = floating_dtypes});
+const OpRow& std_row =
+    register_op({.name = "Std", .function = "std", .infer = infer_same_dtype, .strided = true, .takes = floating_dtypes});
+const OpRow& all_row = register_op({.name = "All", .function = "all", .infer = infer_truth, .strided = true});
+const OpRow& any_row = register_op({.name = "Any", .function = "any", .infer = infer_truth, .strided = true});
+const OpRow& count_on_axes_row =
+    register_op({.name = "CountNonzeroOnAxes", .function = "count_nonzero", .infer = infer_count_on_axes, .strided = true});
+const OpRow& log_sum_exp_row = register_op(
+    {.name = "LogSumExp", .function = "logsumexp", .infer = infer_same_dtype, .strided = true, .takes = floating_dtypes});
+const OpRow& norm_row =
+    register_op({.name = "Norm", .function = "vector_norm", .infer = infer_norm, .strided = true, .takes = floating_dtypes});
+const OpRow& argmax_row = register_op({.name = "ArgMax", .function = "argmax", .infer = infer_argument, .strided = true});
+const OpRow& argmin_row = register_op({.name = "ArgMin", .function = "argmin", .infer = infer_argument, .strided = true});
 
 // The shape of the result: a reduced axis has size 1 or is gone.
 Shape shape_without(const Shape& from, std::uint32_t mask, bool keepdims) {
@@ -151,7 +156,8 @@ Tensor reduce_as(const OpRow& row, const Tensor& x, const ReducedAxes& axes, con
   };
   if (!options.dtype) return run(x);
   const DType dtype = *options.dtype;
-  if (dtype == DType::boolean) throw DTypeError(text(row.name, ": a result of dtype bool was asked for; see all and any"), site);
+  if (dtype == DType::boolean)
+    throw DTypeError(text(row.function, ": a result of dtype bool was asked for; see all and any"), site);
   const bool cast_first = is_floating(dtype) || is_floating(x.dtype(site));
   return cast(run(cast_first ? cast(x, dtype, site) : x), dtype, site);
 }

@@ -28,6 +28,7 @@ void infer_scalar_op(Inference& in, bool gives_bool) {
 // Registers the op before main begins, wherever `scalar_row<scalar::Sqrt, 1>` is used.
 template <class F, int inputs>
 inline const OpRow& scalar_row = register_op({.name = F::op.name,
+                                              .function = F::op.function,
                                               .infer = [](Inference& in) { infer_scalar_op<inputs>(in, F::op.gives_bool); },
                                               .access = {Access::consume},
                                               .is_elementwise = true,

@@ -28,8 +28,8 @@ void infer_scan(Inference& in) {
   in.output(is_floating(in.dtype(0)) ? in.dtype(0) : DType::i64, out);
 }
 
-const OpRow& cumsum_row = register_op({.name = "Cumsum", .infer = infer_scan});
-const OpRow& product_row = register_op({.name = "Cumprod", .infer = infer_scan});
+const OpRow& cumsum_row = register_op({.name = "Cumsum", .function = "cumulative_sum", .infer = infer_scan});
+const OpRow& product_row = register_op({.name = "Cumprod", .function = "cumprod", .infer = infer_scan});
 
 // A GPU goes down a strip of columns once, however long they are; a host turns them sooner than that.
 constexpr detail::ColumnLimits scan_limits{

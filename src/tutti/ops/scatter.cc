@@ -63,7 +63,8 @@ void infer_scatter(Inference& in) {
 }
 
 const OpRow& scatter_row(const char* name) {
-  return register_op({.name = name, .infer = infer_scatter, .access = {Access::consume, Access::read}, .strided = true});
+  return register_op(
+      {.name = name, .function = "scatter", .infer = infer_scatter, .access = {Access::consume, Access::read}, .strided = true});
 }
 
 // In the order of ScatterMode.

@@ -62,10 +62,13 @@ void infer_repeat(Inference& in) {
   if (attributes.room == Room::padded) in.output(DType::i64, Shape{});
 }
 
-const OpRow& count_row = register_op({.name = "CountNonzero", .infer = infer_count, .strided = true});
-const OpRow& nonzero_row = register_op({.name = "NonZero", .infer = infer_nonzero, .strided = true});
-const OpRow& masked_select_row = register_op({.name = "MaskedSelect", .infer = infer_masked_select, .strided = true});
-const OpRow& repeat_row = register_op({.name = "RepeatIndices", .infer = infer_repeat, .strided = true});
+const OpRow& count_row =
+    register_op({.name = "CountNonzero", .function = "count_nonzero", .infer = infer_count, .strided = true});
+const OpRow& nonzero_row = register_op({.name = "NonZero", .function = "nonzero", .infer = infer_nonzero, .strided = true});
+const OpRow& masked_select_row =
+    register_op({.name = "MaskedSelect", .function = "masked_select", .infer = infer_masked_select, .strided = true});
+const OpRow& repeat_row =
+    register_op({.name = "RepeatIndices", .function = "repeat_interleave", .infer = infer_repeat, .strided = true});
 
 NonzeroResult call_nonzero(const Tensor& x, const NonzeroAttributes& attributes, Site site) {
   OpCall call(nonzero_row, site);

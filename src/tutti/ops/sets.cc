@@ -35,8 +35,8 @@ void infer_unique(Inference& in) {
   in.output(DType::i64, wanted.wants_counts ? sized : none);
 }
 
-const OpRow& unique_count_row = register_op({.name = "UniqueCount", .infer = infer_unique_count});
-const OpRow& unique_row = register_op({.name = "Unique", .infer = infer_unique});
+const OpRow& unique_count_row = register_op({.name = "UniqueCount", .function = "unique_all", .infer = infer_unique_count});
+const OpRow& unique_row = register_op({.name = "Unique", .function = "unique_all", .infer = infer_unique});
 
 UniqueAll find_unique(const char* function, const Tensor& x, UniqueAttributes wanted, const UniqueSize* size, Site site) {
   if (size != nullptr) {

@@ -42,9 +42,9 @@ void infer_search(Inference& in) {
   in.output(DType::i64, in.shape(1));
 }
 
-const OpRow& sort_row = register_op({.name = "Sort", .infer = infer_sort});
-const OpRow& topk_row = register_op({.name = "TopKV2", .infer = infer_topk});
-const OpRow& search_row = register_op({.name = "SearchSorted", .infer = infer_search});
+const OpRow& sort_row = register_op({.name = "Sort", .function = "sort", .infer = infer_sort});
+const OpRow& topk_row = register_op({.name = "TopKV2", .function = "topk", .infer = infer_topk});
+const OpRow& search_row = register_op({.name = "SearchSorted", .function = "searchsorted", .infer = infer_search});
 
 OpCall sort_call(const OpRow& row, const Tensor& lines, const SortAttributes& attributes, Site site) {
   OpCall call(row, site);

@@ -31,8 +31,11 @@ namespace {
 
 // Rows of the log and of the journal, as TensorFlow names them; the work itself is a copy.
 void infer_nothing(Inference& in) { in.reject_shapes("use a Variable"); }
-const OpRow& assign_row =
-    register_op({.name = "AssignVariableOp", .infer = infer_nothing, .access = {Access::update, Access::read}, .strided = true});
+const OpRow& assign_row = register_op({.name = "AssignVariableOp",
+                                       .function = "Variable::assign",
+                                       .infer = infer_nothing,
+                                       .access = {Access::update, Access::read},
+                                       .strided = true});
 
 LogicalDevice& device_for(const Tensor& initial, Site site) {
   static const OpRow& copy = find_op("_Copy");

@@ -53,10 +53,13 @@ void infer_convolution(Inference& in) {
   in.output(in.dtype(0), {x[0], weight[0], window.y.outputs, window.x.outputs});
 }
 
-const OpRow& max_pool_row = register_op({.name = "MaxPool", .infer = infer_pool, .takes = numeric_dtypes});
-const OpRow& avg_pool_row = register_op({.name = "AvgPool", .infer = infer_pool, .takes = floating_dtypes});
-const OpRow& unfold_row = register_op({.name = "Unfold", .infer = infer_unfold});
-const OpRow& convolution_row = register_op({.name = "Conv2D", .infer = infer_convolution, .takes = wide_floats});
+const OpRow& max_pool_row =
+    register_op({.name = "MaxPool", .function = "max_pool2d", .infer = infer_pool, .takes = numeric_dtypes});
+const OpRow& avg_pool_row =
+    register_op({.name = "AvgPool", .function = "avg_pool2d", .infer = infer_pool, .takes = floating_dtypes});
+const OpRow& unfold_row = register_op({.name = "Unfold", .function = "conv2d", .infer = infer_unfold});
+const OpRow& convolution_row =
+    register_op({.name = "Conv2D", .function = "conv2d", .infer = infer_convolution, .takes = wide_floats});
 
 struct WindowSizes {
   const char* function;

@@ -7,6 +7,7 @@
 #include "tutti/base/error.h"
 #include "tutti/base/log.h"
 #include "tutti/base/text.h"
+#include "tutti/hal/function_name.h"
 #include "tutti/journal/journal.h"
 #include "tutti/place/scope.h"
 #include "tutti/place/settings.h"
@@ -71,9 +72,9 @@ std::string rule_in_log(const LogicalDevice& device, PlacementReason reason) {
   for (std::size_t kind = 0; kind < backend_kinds; ++kind) {
     if ((kernels >> kind & 1U) != 0) have += text(have.empty() ? "" : ", ", to_string(static_cast<BackendKind>(kind)));
   }
-  throw InvalidArgument(
-      text("no visible device can run op ", op, ": it has kernels for [", have, "], and there are: ", device_list(instance)),
-      site);
+  throw InvalidArgument(text("no visible device can run op ", function_of(op), ": it has kernels for [", have,
+                             "], and there are: ", device_list(instance)),
+                        site);
 }
 
 // The slow paths: no kernel where it was asked for, or no such device.
@@ -87,7 +88,7 @@ std::pair<LogicalDevice*, PlacementReason> fall_back(const Runtime& instance, co
     return {any, PlacementReason::soft_placement};
   }
   if (!get_soft_device_placement()) {
-    throw UnknownDevice(text(full_name(spec), " unknown device, asked for by op ", op, " in the scope at ",
+    throw UnknownDevice(text(full_name(spec), " unknown device, asked for by op ", function_of(op), " in the scope at ",
                              scope.site.to_string(), "; visible devices: ", device_list(instance), how_to_have(instance, spec),
                              ". set_soft_device_placement(true) would choose an existing one"),
                         site);
@@ -167,7 +168,7 @@ LogicalDevice& place_op(Runtime& instance, const char* op, KernelMask kernels, c
 void record_copy(const char* op, const Device& from, LogicalDevice& to, std::uint64_t bytes, unsigned input, Site site) {
   const CopyPolicy policy = get_copy_policy();
   if (policy == CopyPolicy::explicit_only) {
-    throw CopyForbidden(text("Tensors on conflicting devices: cannot compute ", op, " as input #", input,
+    throw CopyForbidden(text("Tensors on conflicting devices: cannot compute ", function_of(op), " as input #", input,
                              " was expected to be on ", to.name(), " but is actually on ", from.name(), " (operation running on ",
                              to.name(), "). Copy it with copy_to, or allow copies with set_copy_policy(CopyPolicy::silent)"),
                         site);

@@ -264,7 +264,7 @@ void run_elementwise(const KernelCall& call, KernelContext& context, const Eleme
 void run_elementwise(const KernelCall& call, KernelContext& context, const ElementwiseByDType& ops) {
   const DType dtype = call.in(0).dtype;
   const Elementwise& op = ops[static_cast<std::size_t>(dtype)];
-  if (op.row == nullptr) refuse_dtype(call.op->name.c_str(), dtype, call.site);
+  if (op.row == nullptr) refuse_dtype(call.op->function.c_str(), dtype, call.site);
   run_elementwise(call, context, op);
 }
 
