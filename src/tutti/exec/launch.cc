@@ -170,8 +170,21 @@ bool Launch::tell(AccessObserver& observer, DeviceStream& stream, const Points& 
   }
 }
 
+void Launch::prepare(const KernelCall& made, DeviceStream& stream) const {
+  stream.prepare(site_);
+  const Prepare own = op_.prepares[static_cast<std::size_t>(on_.device().backend())].load(std::memory_order_acquire);
+  if (own == nullptr) return;
+  try {
+    KernelContext context{on_.device().parallel(), &stream};
+    own(made, context);
+  } catch (...) {
+    // The launch meets the same, and what it writes fails with it.
+  }
+}
+
 void Launch::submit(DeviceStream& stream) {
   const KernelCall made = call();
+  prepare(made, stream);
   const CallSource source{made, count_, kernel()};
   const Work work{.kind = &packed_call_kind,
                   .name = op_.name.c_str(),

@@ -50,6 +50,8 @@ class Launch {
     if (is_write) traffic_ += buffer.bytes();
   }
   [[nodiscard]] MemoryUses memory_uses() const;
+  // All that may take long, before the stream's order lock is taken.
+  void prepare(const KernelCall& made, DeviceStream& stream) const;
   // Before the work is submitted. True: the observer has more to say when the order lock is released.
   bool tell(AccessObserver& observer, DeviceStream& stream, const Points& after) const;
   [[nodiscard]] KernelCall call() const noexcept;

@@ -68,11 +68,12 @@ DTypes OpRow::dtypes_on(BackendKind kind) const noexcept {
   return found & takes;
 }
 
-bool register_kernel(const char* op, BackendKind kind, Kernel kernel, Workspace workspace, DTypes takes) {
+bool register_kernel(const char* op, BackendKind kind, Kernel kernel, Workspace workspace, DTypes takes, Prepare prepare) {
   Table& all = table();
   const std::lock_guard lock(all.mutex);
   OpRow& to = row(all, op);
   to.workspaces[static_cast<std::size_t>(kind)].store(workspace, std::memory_order_release);
+  to.prepares[static_cast<std::size_t>(kind)].store(prepare, std::memory_order_release);
   add_kernel(to, kind, kernel, takes);
   return true;
 }

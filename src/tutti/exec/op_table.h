@@ -27,6 +27,11 @@ using Infer = void (*)(Inference& in);
 // kernel will: on its device.
 using Workspace = std::int64_t (*)(const OpCall& call, const Inference& in);
 
+// What a kernel does before its launch: makes handles, chooses an algorithm and keeps the choice where the launch finds it.
+// Called for every launch on a stream, before the stream's lock is taken, so that nobody waits for it. It launches nothing and
+// may be left out: what it throws is not told, because the launch meets the same.
+using Prepare = void (*)(const KernelCall& call, KernelContext& context);
+
 // How the gradients of an op's inputs follow from those of its outputs; what that takes is the business of `train`.
 struct GradientCall;
 using Gradient = void (*)(GradientCall& call);
@@ -47,7 +52,8 @@ struct OpDefinition {
 struct OpRow : OpDefinition {
   std::array<std::atomic<Kernel>, backend_kinds> kernels{};
   std::array<std::atomic<Workspace>, backend_kinds> workspaces{};
-  std::array<std::atomic<KernelMask>, dtype_count> masks{};  // by dtype: the backends that have a kernel for it
+  std::array<std::atomic<Prepare>, backend_kinds> prepares{};  // null: nothing to prepare
+  std::array<std::atomic<KernelMask>, dtype_count> masks{};    // by dtype: the backends that have a kernel for it
 
   // The dtype of the first input; of the output where there is none.
   [[nodiscard]] KernelMask mask_for(DType dtype) const noexcept {
@@ -72,7 +78,8 @@ struct OpKernels {
 const OpRow& register_op(OpDefinition definition, const OpKernels& kernels = {}, Site site = {});
 // Adds a kernel to a row that may come later: kernels and rows register in any order.
 // Placement passes a backend by for dtypes its kernel does not take.
-bool register_kernel(const char* op, BackendKind kind, Kernel kernel, Workspace workspace = nullptr, DTypes takes = any_dtype);
+bool register_kernel(const char* op, BackendKind kind, Kernel kernel, Workspace workspace = nullptr, DTypes takes = any_dtype,
+                     Prepare prepare = nullptr);
 // Throws UnknownOp with the nearest name.
 const OpRow& find_op(std::string_view name, Site site = {});
 // All rows, by name.

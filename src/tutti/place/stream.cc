@@ -88,6 +88,7 @@ constexpr WorkKind mark_kind{
 
 TimelinePoint submit_mark(DeviceStream& stream, const char* name, const MarkPayload& payload,
                           std::span<const TimelinePoint> after, Site site) {
+  stream.prepare(site);
   TimelinePoint point;
   for (;;) {
     std::unique_lock lock(stream.order());
