@@ -68,7 +68,7 @@ void Context::make(Site site) {
   // The runtime behind the kernels does its own part now, not at some first call outside the door.
   if (const cudaError_t result = cudaInitDevice(properties_.ordinal, 0, 0); result != cudaSuccess)
     throw DeviceLost(text("GPU ", properties_.ordinal, " cannot be used: ", cudaGetErrorString(result)), site);
-  // Everything at once: about 1,300 small kernels, so tens of milliseconds beside the context's own hundreds. Which of them an
+  // Everything at once: about 1,400 small kernels, so tens of milliseconds beside the context's own hundreds. Which of them an
   // op launches depends on dtypes, layouts and sizes, and is known only in the launch, when the stream's locks are held.
   if (driver().cuCtxSetCurrent(context_) == CUDA_SUCCESS) {
     for (const DeviceCode* file = DeviceCode::newest(); file != nullptr; file = file->next()) (void)file->load();

@@ -29,12 +29,9 @@ bool is_debugging() {
   return answer;
 }
 
-// One for all CUDA streams: work of one is settled after work of others that it came after. Short. Those who only ask whether
-// work is done try it and go away.
-std::mutex& settling() {
-  static std::mutex& instance = *new std::mutex;
-  return instance;
-}
+// One for all CUDA streams: work of one is settled after work of others that it came after. Who only asks whether work is done
+// tries it and goes away, so letting it go must cost no system call.
+constinit ShortLock settling;
 
 CudaStream* as_cuda(DeviceStream* stream) noexcept {
   return stream != nullptr && stream->device().backend() == BackendKind::cuda ? static_cast<CudaStream*>(stream) : nullptr;
@@ -245,13 +242,13 @@ std::uint64_t CudaStream::shown() const noexcept {
 void CudaStream::look() noexcept {
   if (shown() <= own_timeline().completed()) return;
   // Work is done when it is settled, for then its failures are told; who finds another thread settling hears "not yet".
-  const std::unique_lock lock(settling(), std::try_to_lock);
+  const std::unique_lock lock(settling, std::try_to_lock);
   if (lock) settle_up_to(shown());
 }
 
 void CudaStream::catch_up() noexcept {
   if (shown() <= own_timeline().completed()) return;
-  const std::lock_guard lock(settling());
+  const std::lock_guard lock(settling);
   settle_up_to(shown());
 }
 
