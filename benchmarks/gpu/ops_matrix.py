@@ -62,16 +62,11 @@ def random(shape, dtype, low=-1.0, high=1.0):
 
 
 def laid_out(x, layout):
-    return x.t() if layout == "transposed" else x[:, :1].expand(x.shape) if layout == "broadcast" else x
-
-
-def column(x, layout):
-    return x[:, :1].contiguous() if layout == "broadcast" else x
+    return x.t() if layout == "transposed" else x
 
 
 def operands(cell):
     n, dtype, layout = round(cell["size"] ** 0.5), getattr(torch, cell["dtype"]), cell["layout"]
-    left = "contiguous" if layout == "broadcast" else layout
     square = (n, n)
     index = lambda shape: torch.randint(0, n, shape, device="cuda")
     mask = lambda: random(square, torch.bool)
@@ -79,7 +74,7 @@ def operands(cell):
         case "one":
             return [laid_out(random(square, dtype), layout)]
         case "two":
-            return [laid_out(random(square, dtype), left), column(random(square, dtype), layout)]
+            return [laid_out(random(square, dtype), layout), random(square, dtype)]
         case "pair":
             return [laid_out(random(square, dtype), layout), random(square, dtype)]
         case "like":
@@ -87,9 +82,9 @@ def operands(cell):
         case "positive":
             return [laid_out(random(square, dtype, 1, 3), layout)]
         case "positives":
-            return [laid_out(random(square, dtype, 1, 3), left), column(random(square, dtype, 1, 3), layout)]
+            return [laid_out(random(square, dtype, 1, 3), layout), random(square, dtype, 1, 3)]
         case "choice":
-            return [mask(), laid_out(random(square, dtype), left), column(random(square, dtype), layout)]
+            return [mask(), laid_out(random(square, dtype), layout), random(square, dtype)]
         case "sparse":
             return [laid_out(torch.relu(random(square, dtype)), layout)]
         case "masked":

@@ -29,15 +29,7 @@ Shape image_shape(std::int64_t side) {
   return side == 1024 ? Shape{4, 16, 128, 128} : Shape{64, 16, 256, 256};
 }
 
-Tensor laid_out(const Tensor& x, Layout layout) {
-  if (layout == Layout::transposed) return tutti::transpose(x);
-  if (layout == Layout::broadcast) return tutti::broadcast_to(tutti::slice(x, 1, {.start = 0, .stop = 1}), x.shape());
-  return x;
-}
-
-Tensor column(const Tensor& x, Layout layout) {
-  return layout == Layout::broadcast ? tutti::contiguous(tutti::slice(x, 1, {.start = 0, .stop = 1})) : x;
-}
+Tensor laid_out(const Tensor& x, Layout layout) { return layout == Layout::transposed ? tutti::transpose(x) : x; }
 
 Tensor sorted_values(std::int64_t count, std::uint64_t seed) {
   std::mt19937_64 random(seed);
@@ -61,17 +53,12 @@ Tensor definite_matrix(std::int64_t side, std::uint64_t seed) {
   return tutti::constant(values, {side, side});
 }
 
-// Elements with a place of their own in memory.
-double distinct(const Tensor& x) {
-  double count = 1;
-  for (std::size_t i = 0; i < x.rank(); ++i) count *= x.strides()[i] == 0 ? 1.0 : static_cast<double>(x.shape()[i]);
-  return count * static_cast<double>(tutti::size_of(x.dtype()));
-}
+double bytes_of(const Tensor& x) { return static_cast<double>(x.size()) * static_cast<double>(tutti::size_of(x.dtype())); }
 
 }  // namespace
 
 const char* to_string(Layout layout) {
-  constexpr std::array names{"contiguous", "transposed", "broadcast"};
+  constexpr std::array names{"contiguous", "transposed"};
   return names[static_cast<std::size_t>(layout)];
 }
 
@@ -126,17 +113,14 @@ Given Store::operands(const Cell& cell) {
   const auto indices = [&](const Shape& shape) { return base(DType::i64, shape, 0, static_cast<double>(n), 3); };
   const Layout layout = cell.layout;
   const DType dtype = cell.dtype;
-  const Layout left = layout == Layout::broadcast ? Layout::contiguous : layout;  // of an x whose partner is broadcast
   switch (cell.entry->operands) {
     case Operands::one: return {laid_out(uniform(dtype, 0), layout), {}, {}};
-    case Operands::two: return {laid_out(uniform(dtype, 0), left), column(uniform(dtype, 1), layout), {}};
+    case Operands::two: return {laid_out(uniform(dtype, 0), layout), uniform(dtype, 1), {}};
     case Operands::pair: return {laid_out(uniform(dtype, 0), layout), uniform(dtype, 1), {}};
     case Operands::like: return {uniform(dtype, 0), {}, {}};
     case Operands::positive: return {laid_out(base(dtype, square, 1, 3, 0), layout), {}, {}};
-    case Operands::positives:
-      return {laid_out(base(dtype, square, 1, 3, 0), left), column(base(dtype, square, 1, 3, 1), layout), {}};
-    case Operands::choice:
-      return {uniform(DType::boolean, 2), laid_out(uniform(dtype, 0), left), column(uniform(dtype, 1), layout)};
+    case Operands::positives: return {laid_out(base(dtype, square, 1, 3, 0), layout), base(dtype, square, 1, 3, 1), {}};
+    case Operands::choice: return {uniform(DType::boolean, 2), laid_out(uniform(dtype, 0), layout), uniform(dtype, 1)};
     case Operands::sparse: return {laid_out(tutti::relu(uniform(dtype, 0)), layout), {}, {}};
     case Operands::masked: return {uniform(DType::boolean, 2), laid_out(uniform(dtype, 0), layout), {}};
     case Operands::rows: return {laid_out(uniform(dtype, 0), layout), indices({n}), {}};
@@ -150,20 +134,17 @@ Given Store::operands(const Cell& cell) {
 }
 
 double terms_of(const Cell& cell, std::int64_t result_size) {
-  // Rows of one value each: what is left of them is divided by a deviation of nearly nothing.
-  const bool is_noise = cell.layout == Layout::broadcast && std::string_view(cell.entry->name).starts_with("layer_norm");
-  if (is_noise) return 1e6;
   const std::int64_t reduced = cell.side * cell.side / std::max<std::int64_t>(result_size, 1);
   return static_cast<double>(std::max(reduced, cell.entry->kind == Kind::work ? cell.side : 1));
 }
 
 double bytes_moved(const Cell& cell, const Given& given, const Tensor& result) {
-  const double written = distinct(result);                         // what repeats itself as its operand does is written once
+  const double written = bytes_of(result);
   if (cell.entry->operands == Operands::rows) return 2 * written;  // only what was picked is read
   if (cell.entry->operands == Operands::like) return written;
   double bytes = written;
   for (const Tensor* each : {&given.x, &given.y, &given.z}) {
-    if (each->is_defined()) bytes += distinct(*each);
+    if (each->is_defined()) bytes += bytes_of(*each);
   }
   return bytes;
 }

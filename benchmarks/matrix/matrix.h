@@ -14,15 +14,14 @@
 
 namespace matrix {
 
-enum class Layout : std::uint8_t { contiguous, transposed, broadcast };
-inline constexpr std::array all_layouts{Layout::contiguous, Layout::transposed, Layout::broadcast};
+enum class Layout : std::uint8_t { contiguous, transposed };
+inline constexpr std::array all_layouts{Layout::contiguous, Layout::transposed};
 const char* to_string(Layout layout);
 
 // The side of a square of 1 Ki, 1 Mi and 64 Mi elements.
 inline constexpr std::array<std::int64_t, 3> all_sides{32, 1024, 8192};
 
-// Fresh random numbers: floats from -1 to 1, integers from -100 to 100, unless said otherwise. The layout is that of x; where
-// two operands are alike, `broadcast` means a dense x and a y of one column.
+// Fresh random numbers: floats from -1 to 1, integers from -100 to 100, unless said otherwise. The layout is that of x.
 enum class Operands : std::uint8_t {
   one,
   two,

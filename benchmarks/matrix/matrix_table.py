@@ -10,7 +10,7 @@ import sys
 
 SIZES = {1 << 10: "1 Ki", 1 << 20: "1 Mi", 1 << 26: "64 Mi"}
 TARGETS = {1 << 10: 1.2, 1 << 20: 1.0, 1 << 26: 1.0}
-LAYOUTS = ["contiguous", "transposed", "broadcast"]
+LAYOUTS = ["contiguous", "transposed"]
 SHORT = {"float32": "f32", "bfloat16": "bf16", "float16": "f16", "int32": "i32", "int64": "i64", "bool": "bool"}
 LEAST_SHARE = 0.85  # of the rate of a copy
 LEAST_US = 10  # a copy of fewer bytes takes about as long as a launch: memory does not bound such a cell
@@ -77,7 +77,7 @@ def shares(cells, copy_rate):
     lines = ["", "### Memory-bound ops at 64 Mi", ""]
     lines += [f"Bytes that have to move per second, as a share of a copy's ({copy_rate:.2f} TB/s): median "
               f"{statistics.median(all_shares):.2f} of {len(found)} cells; {len(low)} under {LEAST_SHARE}. Cells with less to move than a "
-              f"copy does in {LEAST_US} us (a broadcast operand, worked on once) are left out."]
+              f"copy does in {LEAST_US} us are left out."]
     if low:
         lines += ["", *heading(["cell", "share", "TB/s", "time", "a copy of as much", "theirs"])]
         lines += [

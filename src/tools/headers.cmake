@@ -1,7 +1,7 @@
 # The headers whose functions `tutti ops` tells about, as strings. This file states the step and is itself the step (cmake -P).
 # Those in tutti.h, in this order, so that what is said of plain tensors comes first; and those that have types for them.
-set(with_functions tutti/tensor/view.h tutti/ops/ tutti/mesh/)
-set(with_types tutti/exec/scatter_attributes.h tutti/hal/sync_reason.h tutti/mesh/engines/exchange.h tutti/mesh/mesh_text.h)
+set(with_functions tutti/exec/generator.h tutti/ops/ tutti/mesh/)
+set(with_types tutti/tensor/view.h tutti/exec/scatter_attributes.h tutti/hal/sync_reason.h tutti/mesh/engines/exchange.h tutti/mesh/mesh_text.h)
 
 if(CMAKE_SCRIPT_MODE_FILE)
   set(texts "")
@@ -32,6 +32,6 @@ list(TRANSFORM with_types PREPEND ${sources_folder}/)
 add_custom_command(
   OUTPUT ${headers_source}
   COMMAND ${CMAKE_COMMAND} -DSOURCES=${sources_folder} -DOUTPUT=${headers_source} -P ${CMAKE_CURRENT_LIST_FILE}
-  DEPENDS ${told_headers} ${with_types} ${sources_folder}/tutti/tensor/view.h ${sources_folder}/tutti/tutti.h ${CMAKE_CURRENT_LIST_FILE}
+  DEPENDS ${told_headers} ${with_types} ${sources_folder}/tutti/exec/generator.h ${sources_folder}/tutti/tutti.h ${CMAKE_CURRENT_LIST_FILE}
   VERBATIM)
 target_sources(tutti_command PRIVATE ${headers_source})

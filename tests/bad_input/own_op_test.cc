@@ -81,12 +81,6 @@ TEST_P(OwnOp, WithAttributesOfTheWrongSize) {
 TEST_P(OwnOp, WhoseInferenceSaysTheImpossible) {
   register_op({.name = "Negative", .infer = [](Inference& in) { in.output(DType::f32, {-1}); }}, everywhere);
   register_op({.name = "Overflowing", .infer = [](Inference& in) { in.output(DType::f32, {INT64_MAX, 2}); }}, everywhere);
-  register_op({.name = "FiveOutputs",
-               .infer =
-                   [](Inference& in) {
-                     for (int i = 0; i < 5; ++i) in.output(DType::f32, {1});
-                   }},
-              everywhere);
   register_op({.name = "SecondNegative",
                .infer =
                    [](Inference& in) {
@@ -113,7 +107,6 @@ TEST_P(OwnOp, WhoseInferenceSaysTheImpossible) {
   const Tensor x = ones({2, 3});
   EXPECT_REFUSED(ShapeError, "(-1,)", call_op("Negative", {}));
   EXPECT_REFUSED(ShapeError, "cannot be", call_op("Overflowing", {}));
-  EXPECT_REFUSED(InvalidArgument, "FiveOutputs: an op has at most 4 outputs", call_op("FiveOutputs", {}));
   EXPECT_REFUSED(ShapeError, "(-1,)", call_op("SecondNegative", {}));
   EXPECT_REFUSED(InvalidArgument, "NegativeScratch: its inference asked for -8 bytes", call_op("NegativeScratch", {}));
   EXPECT_REFUSED(OutOfMemory, "", call_op("HugeScratch", {}));

@@ -108,6 +108,7 @@ bool is_blocking(const std::string& full_name) {
       "cuMemMap",
       "cuMemUnmap",
       "cuMemSetAccess",
+      "cuFuncLoad",
       "cuModuleLoad",
       "cuModuleUnload",
       "cuLibraryLoad",

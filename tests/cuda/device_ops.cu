@@ -2,7 +2,7 @@
 
 #include <stdexcept>
 
-#include "tutti/exec/executor.h"
+#include "tutti/exec/dispatch.h"
 #include "tutti/kernels/cuda/launch.h"
 
 namespace tutti::testing_cuda {
@@ -97,7 +97,7 @@ Tensor slow_fill(const Shape& shape, std::int64_t value, std::chrono::millisecon
   OpCall call(slow_fill_row, site);
   call.wanted = &wanted;
   call.attributes = Attributes(SlowAttributes{value, nanoseconds_of(duration)});
-  execute(call);
+  dispatch(call);
   return std::move(call.outputs[0]);
 }
 

@@ -43,6 +43,7 @@ NOT_CATALOGUED = {
     "join_job": "a setting",
     "abort_job": "ends the job",
     "Pending": "what read_async gives",
+    "Variable::cell": "for whoever records calls",
     "Variable::device": "a fact, not an op",
     "Variable::dtype": "a fact, not an op",
     "Variable::shape": "a fact, not an op",
@@ -50,8 +51,6 @@ NOT_CATALOGUED = {
     "set_allow_tf32": "a setting",
     "NumberArg": "what functions take",
     "ReducedAxes": "what functions take",
-    "resolve_range": "arithmetic on the host",
-    "resolve_reshape": "arithmetic on the host",
 }
 
 # Not judged by NumPy under their own names, and what tests them instead.
@@ -71,7 +70,6 @@ NOT_JUDGED = {
     "reshape": "a view of an input, judged as 'same'",
     "slice": "a view of an input, judged as 'same'",
     "transpose": "a view of an input, judged as 'same'",
-    "try_reshape": "what reshape does first",
     "At::add": "judged as 'at'",
     "At::get": "judged as 'at'",
     "At::max": "judged as 'at'",
@@ -111,8 +109,9 @@ NOT_JUDGED = {
 
 # Rows that no catalogued function names.
 INNER_OPS = {
-    "AssignVariableOp": "Variable::assign writes in place through it",
-    "Conv2D": "conv2d runs it, and not those it names, where every device has a kernel of it",
+    "Conv2D": "conv2d runs it, and not those it names, for lines that fill its kernel's vectors",
+    "_RecordEvent": "Event::record, of streams",
+    "_Wait": "Stream::wait",
 }
 
 

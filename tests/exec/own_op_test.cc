@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "tutti/exec/executor.h"
+#include "tutti/exec/dispatch.h"
 #include "tutti/tutti.h"
 
 namespace tutti {
@@ -51,6 +51,21 @@ TEST_P(OwnOps, HaveAttributesAndSeeStrides) {
   EXPECT_EQ(y.shape(), (Shape{3, 2}));
   EXPECT_EQ(read<float>(y), (std::vector{3.F, 9.F, 5.F, 11.F, 7.F, 13.F}));
   EXPECT_EQ(y.device().substr(y.device().size() - 5), GetParam());
+}
+
+TEST_P(OwnOps, HaveAsManyOutputsAsTheyLike) {
+  static constexpr std::int64_t parts = 12;
+  const auto infer = [](Inference& in) {
+    for (std::int64_t i = 0; i < parts; ++i) in.output(DType::i64, {i});
+  };
+  const auto count = [](const KernelCall& call, KernelContext&) {
+    for (std::int64_t i = 0; i < parts; ++i) std::fill_n(call.out(static_cast<std::size_t>(i)).as<std::int64_t>(), i, i);
+  };
+  register_op({.name = "Counts", .infer = infer}, {.cpu = count, .sim = count});
+  const std::vector<Tensor> out = call_op("Counts", {});
+  ASSERT_EQ(out.size(), static_cast<std::size_t>(parts));
+  for (std::int64_t i = 0; i < parts; ++i)
+    EXPECT_EQ(read<std::int64_t>(out[static_cast<std::size_t>(i)]), std::vector<std::int64_t>(static_cast<std::size_t>(i), i));
 }
 
 void infer_extremes(Inference& in) {
@@ -120,7 +135,7 @@ TEST_P(OwnOps, ThatConsumeTakeOverWhatIsGivenAwayAndNothingElse) {
   EXPECT_NE(call_op(row, std::span(&x, 1))[0].impl().buffer().get(), memory) << "call_op keeps its arguments";
   OpCall call(row, Site{});
   call.add({.tensor = &x.impl(), .is_given_away = true});
-  execute(call);
+  dispatch(call);
   EXPECT_EQ(call.outputs[0].impl().buffer().get(), memory);
   x = std::move(call.outputs[0]);
   EXPECT_EQ(read<float>(x), (std::vector{-1.F, -2.F}));

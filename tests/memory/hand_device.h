@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <set>
@@ -35,6 +36,7 @@ class CountedSpace final : public MemorySpace {
 
   [[nodiscard]] std::string map(std::size_t offset, std::size_t bytes) override {
     ++map_calls;
+    if (while_mapping) while_mapping();
     if (offset % granule_ != 0 || bytes % granule_ != 0) faults.emplace_back("map: not whole granules");
     if (mapped() + bytes > device_has) return "only so much memory on this board";
     for (std::size_t at = offset; at < offset + bytes; at += granule_) {
@@ -54,6 +56,7 @@ class CountedSpace final : public MemorySpace {
 
   [[nodiscard]] std::size_t mapped() const noexcept { return granules_.size() * granule_; }
   std::size_t device_has = ~std::size_t{0} >> 1U;  // what the device really grants
+  std::function<void()> while_mapping;
   std::size_t map_calls = 0;
   std::size_t unmap_calls = 0;
   std::vector<std::string> faults;

@@ -1,5 +1,5 @@
-// Functions along an axis that others lie behind, or that lies so in a turned operand, give what they give for lines; those of a
-// line of equal elements give what they give for any line.
+// Functions along an axis that others lie behind, or that lies so in a transposed operand, give what they give for lines; those
+// of a line of equal elements give what they give for any line.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -93,8 +93,9 @@ TEST_P(ColumnsOnEachDevice, ColumnsOfAnyOperandGiveWhatLinesGive) {
     for (const Shape& shape : {Shape{20, 70}, Shape{3, 9, 100}, Shape{2, 12, 5, 16}, Shape{9, 2100}}) {
       const Tensor rows = drawn(shape, dtype, random);
       for (std::size_t axis = 0; axis < rows.rank(); ++axis) {
-        Dims turned;  // the axis last
-        for (std::size_t i = 0; i < rows.rank(); ++i) turned.push_back(static_cast<std::int64_t>((axis + 1 + i) % rows.rank()));
+        Dims transposed;  // the axis last
+        for (std::size_t i = 0; i < rows.rank(); ++i)
+          transposed.push_back(static_cast<std::int64_t>((axis + 1 + i) % rows.rank()));
         for (const Named& function : functions) {
           if (function.is_float_only && !is_floating(dtype)) continue;
           if (function.judge == products_of && (rows.shape()[axis] > 12 || dtype == DType::u8)) continue;
@@ -103,7 +104,7 @@ TEST_P(ColumnsOnEachDevice, ColumnsOfAnyOperandGiveWhatLinesGive) {
           const double tolerance = dtype == DType::bf16 ? 0x1p-6 : dtype == DType::f16 ? 0x1p-9 : 1e-5;
           expect_lines(rows, function.call(rows, static_cast<std::int64_t>(axis)), static_cast<std::int64_t>(axis),
                        function.judge, tolerance);
-          const Tensor other = permute_dims(rows, turned);
+          const Tensor other = permute_dims(rows, transposed);
           expect_lines(other, function.call(other, -1), -1, function.judge, tolerance);
         }
       }
@@ -111,7 +112,7 @@ TEST_P(ColumnsOnEachDevice, ColumnsOfAnyOperandGiveWhatLinesGive) {
   }
 }
 
-TEST_P(ColumnsOnEachDevice, LayerNormOfTurnedRowsIsThatOfRows) {
+TEST_P(ColumnsOnEachDevice, LayerNormOfTransposedRowsIsThatOfRows) {
   std::mt19937_64 random(7);
   for (const DType dtype : {DType::f32, DType::f64, DType::bf16}) {
     for (const std::int64_t axes : {1, 2}) {

@@ -154,13 +154,13 @@ TEST_P(ReductionOnEachDevice, ProductsOfElementsThatRepeatThemselvesCountEachOfT
 }
 
 // Several elements are the largest: the first in row order counts, however they lie in memory.
-TEST_P(ReductionOnEachDevice, ThePlaceAmongTurnedElementsIsThatInRowOrder) {
+TEST_P(ReductionOnEachDevice, ThePlaceAmongTransposedElementsIsThatInRowOrder) {
   const DeviceScope on(GetParam());
   const Tensor x = remainder(reshape(arange(std::int64_t{31} * 67 * 5), {31, 67, 5}), 97);
   for (const Dims& order : {Dims{2, 1, 0}, Dims{1, 0, 2}, Dims{0, 2, 1}, Dims{2, 0, 1}}) {
-    const Tensor turned = permute_dims(x, order);
-    EXPECT_EQ(item<std::int64_t>(argmax(turned)), item<std::int64_t>(argmax(contiguous(turned))));
-    EXPECT_EQ(item<std::int64_t>(argmin(turned)), item<std::int64_t>(argmin(contiguous(turned))));
+    const Tensor transposed = permute_dims(x, order);
+    EXPECT_EQ(item<std::int64_t>(argmax(transposed)), item<std::int64_t>(argmax(contiguous(transposed))));
+    EXPECT_EQ(item<std::int64_t>(argmin(transposed)), item<std::int64_t>(argmin(contiguous(transposed))));
   }
 }
 

@@ -19,6 +19,8 @@ class ShortLock {
     lock_contended();
   }
   bool try_lock() noexcept { return !held_.exchange(true, std::memory_order_acquire); }
+  // Gives up, false, as soon as the holder says that it will be long.
+  bool lock_unless(const std::atomic<bool>& is_long) noexcept;
   void unlock() noexcept { held_.store(false, std::memory_order_release); }
 
  private:

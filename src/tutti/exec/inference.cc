@@ -43,9 +43,11 @@ const OutputSpec& Inference::wanted() const {
 }
 
 void Inference::output(DType dtype, const Shape& shape) {
-  if (output_count_ == most_outputs)
-    throw InvalidArgument(text(call_.op.function, ": an op has at most ", most_outputs, " outputs"), call_.site);
-  outputs_[output_count_++] = {dtype, shape};
+  if (output_count_++ == 0) [[likely]] {
+    first_output_ = {dtype, shape};
+  } else {
+    more_outputs_.push_back({dtype, shape});
+  }
 }
 
 void Inference::scratch(std::int64_t bytes) {

@@ -1,10 +1,10 @@
 // What an op's inference sees and says: dtypes and shapes in, dtypes and shapes out, all on the host.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "tutti/exec/kernel.h"
 #include "tutti/exec/op_input.h"
@@ -20,8 +20,6 @@ struct OpCall;
 
 class Inference {
  public:
-  static constexpr std::size_t most_outputs = 4;
-
   explicit Inference(const OpCall& call) noexcept;
 
   [[nodiscard]] std::size_t inputs() const noexcept { return inputs_.size(); }
@@ -53,7 +51,9 @@ class Inference {
   [[nodiscard]] Site site() const noexcept;
 
   [[nodiscard]] std::size_t outputs() const noexcept { return output_count_; }
-  [[nodiscard]] const OutputSpec& output_at(std::size_t i) const noexcept { return outputs_[i]; }
+  [[nodiscard]] const OutputSpec& output_at(std::size_t i) const noexcept {
+    return i == 0 ? first_output_ : more_outputs_[i - 1];
+  }
   [[nodiscard]] std::int64_t scratch_bytes() const noexcept { return scratch_bytes_; }
 
  private:
@@ -69,7 +69,8 @@ class Inference {
 
   const OpCall& call_;
   std::span<const OpInput> inputs_;
-  std::array<OutputSpec, most_outputs> outputs_;
+  OutputSpec first_output_;
+  std::vector<OutputSpec> more_outputs_;
   std::size_t output_count_ = 0;
   std::int64_t scratch_bytes_ = 0;
 };

@@ -3,10 +3,10 @@
 #include "tutti/exec/footprint.h"
 #include "tutti/exec/order.h"
 #include "tutti/exec/payload.h"
+#include "tutti/exec/stream.h"
 #include "tutti/hal/door.h"
 #include "tutti/journal/journal.h"
 #include "tutti/place/settings.h"
-#include "tutti/place/stream.h"
 
 namespace tutti {
 
@@ -95,10 +95,7 @@ void Launch::take_axes_in(const MemoryOrder& order) {
   Operand* operands = many_.empty() ? few_.data() : many_.data();
   for (std::size_t k = 0; k < std::size_t{inputs_} + outputs_; ++k) {
     const std::array<Axis, most_axes> axes = operands[k].axes;
-    for (std::size_t i = 0; i < operands[k].rank; ++i) {
-      const bool is_repeated = (order.repeated >> order.axes[i] & 1U) != 0;
-      operands[k].axes[i] = is_repeated ? Axis{1, 0} : axes[order.axes[i]];
-    }
+    for (std::size_t i = 0; i < operands[k].rank; ++i) operands[k].axes[i] = axes[order.axes[i]];
   }
 }
 
@@ -125,7 +122,7 @@ Launch::MemoryUses Launch::memory_uses() const {
     if (operands[i].is_immediate) continue;
     const Use& use = uses_[next++];
     MemoryUse made = footprint(operands[i], *use.buffer, use.is_write);
-    made.is_ordered = use.is_own || !detail::thread_settings.manual_order;
+    made.is_ordered = use.is_own || !detail::thread_state.settings.manual_order;
     out.push_back(made);
   }
   return out;
@@ -170,8 +167,21 @@ bool Launch::tell(AccessObserver& observer, DeviceStream& stream, const Points& 
   }
 }
 
+void Launch::prepare(const KernelCall& made, DeviceStream& stream) const {
+  stream.prepare(site_);
+  const Prepare own = op_.prepares[static_cast<std::size_t>(on_.device().backend())].load(std::memory_order_acquire);
+  if (own == nullptr) return;
+  try {
+    KernelContext context{on_.device().parallel(), &stream};
+    own(made, context);
+  } catch (...) {
+    // The launch meets the same, and what it writes fails with it.
+  }
+}
+
 void Launch::submit(DeviceStream& stream) {
   const KernelCall made = call();
+  prepare(made, stream);
   const CallSource source{made, count_, kernel()};
   const Work work{.kind = &packed_call_kind,
                   .name = op_.name.c_str(),
@@ -193,7 +203,7 @@ void Launch::submit(DeviceStream& stream) {
       continue;
     }
     Points after;
-    const bool is_manual = detail::thread_settings.manual_order;
+    const bool is_manual = detail::thread_state.settings.manual_order;
     for (const Use& use : uses_) {
       if (is_manual && !use.is_own) [[unlikely]]
         continue;

@@ -25,8 +25,7 @@ class Launch {
   void scratch(Buffer& buffer);
   // Memory the runtime itself put between the program and the kernel: ordered also under ManualOrder.
   void order_always(const Buffer& buffer) noexcept;
-  // Of an element-wise op, all of whose operands have the same axes: hands them to the kernel outermost first, and those along
-  // which all operands repeat themselves with size 1.
+  // Of an element-wise op, all of whose operands have the same axes: hands them to the kernel outermost first.
   void take_axes_in(const MemoryOrder& order);
 
   // By the calling thread, now. Every input is ready and nothing in flight uses the outputs.
@@ -50,6 +49,8 @@ class Launch {
     if (is_write) traffic_ += buffer.bytes();
   }
   [[nodiscard]] MemoryUses memory_uses() const;
+  // All that may take long, before the stream's order lock is taken.
+  void prepare(const KernelCall& made, DeviceStream& stream) const;
   // Before the work is submitted. True: the observer has more to say when the order lock is released.
   bool tell(AccessObserver& observer, DeviceStream& stream, const Points& after) const;
   [[nodiscard]] KernelCall call() const noexcept;

@@ -66,10 +66,6 @@ struct DropoutAttributes {
   std::uint64_t counter = 0;  // the first Philox block; element i has word i mod 4 of block counter + i / 4
   std::uint64_t dropped = 0;  // words below this drop their element: p * 2^32
   double scale = 1;           // of what stays
-  // Where rows is more than 1, elements lie in matrices of so many rows and columns and are counted matrix by matrix, down the
-  // columns. Rows is then a multiple of 4, so that a Philox block belongs to one column.
-  std::int64_t rows = 1;
-  std::int64_t columns = 1;
 };
 
 struct OneHotAttributes {

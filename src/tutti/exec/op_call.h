@@ -1,9 +1,11 @@
-// An op call as data: what a front-end function hands to an executor.
+// An op call as data: what a function hands to dispatch. It borrows what it names; a RecordedCall owns it.
 #pragma once
 
-#include <array>
 #include <cstddef>
+#include <cstdint>
+#include <memory>
 #include <span>
+#include <vector>
 
 #include "tutti/base/inline_vector.h"
 #include "tutti/exec/kernel.h"
@@ -13,16 +15,58 @@
 
 namespace tutti {
 
-// The tensors pointed to must live until the executor returns.
+class Generator;
+
+// One tensor in place, more on the heap: nearly every op has one output.
+class OpOutputs {
+ public:
+  [[nodiscard]] std::size_t size() const noexcept { return size_; }
+  Tensor& operator[](std::size_t i) noexcept { return i == 0 ? first_ : more_[i - 1]; }
+  const Tensor& operator[](std::size_t i) const noexcept { return i == 0 ? first_ : more_[i - 1]; }
+  // Moved out; undefined where the op has not so many.
+  Tensor take(std::size_t i) noexcept { return i < size_ ? std::move((*this)[i]) : Tensor(); }
+  void push_back(Tensor tensor) {
+    if (size_++ == 0) {
+      first_ = std::move(tensor);
+    } else {
+      more_.push_back(std::move(tensor));
+    }
+  }
+
+ private:
+  Tensor first_;
+  std::vector<Tensor> more_;
+  std::size_t size_ = 0;
+};
+
+// What a call takes along that is neither tensor nor attribute: host bytes, the cell of a variable, a stream.
+class CallData {
+ public:
+  CallData() = default;
+  CallData(const CallData&) = default;
+  CallData& operator=(const CallData&) = delete;
+  virtual ~CallData() = default;
+  // The same, owning what it named; for whoever keeps the call.
+  [[nodiscard]] virtual std::shared_ptr<const CallData> keep() const = 0;
+};
+
+// Numbers a draw takes from a generator when it runs; its attributes begin with the key and the counter to be filled in.
+struct Draw {
+  Generator* generator = nullptr;  // null: the attributes say which
+  std::uint64_t blocks = 0;
+};
+
+// What it points to must live until dispatch returns.
 struct OpCall {
   const OpRow& op;
   Site site;
-  LogicalDevice* pinned = nullptr;     // the device of the variable it touches
+  LogicalDevice* pinned = nullptr;     // the device it is tied to: that of the variable it touches, the target of a copy
   const TensorImpl* like = nullptr;    // where it has no tensor to compute on: the one whose device it follows
   const OutputSpec* wanted = nullptr;  // stated by the caller, where it does not follow from inputs
+  const CallData* data = nullptr;
+  Draw draw;
   Attributes attributes;
-  std::array<Tensor, Inference::most_outputs> outputs;
-  std::size_t output_count = 0;
+  OpOutputs outputs;
 
   OpCall(const OpRow& row, Site where) noexcept : op(row), site(where) {}
 
@@ -30,6 +74,15 @@ struct OpCall {
   void add(const Tensor& tensor) { add({.tensor = &tensor.impl(site)}); }
   [[nodiscard]] std::span<OpInput> inputs() noexcept { return {inputs_.begin(), inputs_.end()}; }
   [[nodiscard]] std::span<const OpInput> inputs() const noexcept { return inputs_.view(); }
+  // Input i, for rows that take tensors there.
+  [[nodiscard]] Tensor tensor(std::size_t i) const {
+    return Tensor(Ref<TensorImpl>(const_cast<TensorImpl*>(inputs()[i].tensor)));
+  }
+  // The data of a row that knows its type.
+  template <class Data>
+  [[nodiscard]] const Data& data_as() const noexcept {
+    return static_cast<const Data&>(*data);
+  }
 
  private:
   InlineVector<OpInput, 8> inputs_;

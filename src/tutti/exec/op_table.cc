@@ -44,7 +44,7 @@ const char* function_of_row(const char* op) noexcept {
   Table& all = table();
   const std::lock_guard lock(all.mutex);
   const auto found = all.rows.find(std::string_view(op));
-  return found != all.rows.end() && found->second->infer != nullptr ? found->second->function.c_str() : op;
+  return found != all.rows.end() && found->second->is_registered() ? found->second->function.c_str() : op;
 }
 [[maybe_unused]] const bool errors_name_functions = detail::look_up_functions_with(&function_of_row);
 
@@ -52,7 +52,7 @@ const char* function_of_row(const char* op) noexcept {
 
 const OpRow& register_op(OpDefinition definition, const OpKernels& kernels, Site site) {
   if (definition.name.empty()) throw InvalidArgument("an op needs a name", site);
-  if (definition.infer == nullptr)
+  if (definition.infer == nullptr && definition.run == nullptr)
     throw InvalidArgument(
         text("op ", printable(definition.name), " needs an inference function: it says the dtype and shape of each output"),
         site);
@@ -60,7 +60,7 @@ const OpRow& register_op(OpDefinition definition, const OpKernels& kernels, Site
   Table& all = table();
   const std::lock_guard lock(all.mutex);
   OpRow& made = row(all, definition.name);
-  if (made.infer != nullptr)
+  if (made.is_registered())
     throw InvalidArgument(text("an op named ", printable(definition.name), " is registered already; choose another name"), site);
   static_cast<OpDefinition&>(made) = std::move(definition);
   add_kernel(made, BackendKind::cpu, kernels.cpu);
@@ -69,20 +69,22 @@ const OpRow& register_op(OpDefinition definition, const OpKernels& kernels, Site
   return made;
 }
 
-DTypes OpRow::dtypes_on(BackendKind kind) const noexcept {
+DTypes OpRow::dtypes_on(BackendKind backend) const noexcept {
+  if (kind != OpKind::kernel) return takes;  // it runs wherever its inputs are
   DTypes found;
   for (std::size_t i = 0; i < dtype_count; ++i) {
     const auto dtype = static_cast<DType>(i);
-    if ((mask_for(dtype) & mask_of(kind)) != 0) found = found | DTypes{dtype};
+    if ((mask_for(dtype) & mask_of(backend)) != 0) found = found | DTypes{dtype};
   }
   return found & takes;
 }
 
-bool register_kernel(const char* op, BackendKind kind, Kernel kernel, Workspace workspace, DTypes takes) {
+bool register_kernel(const char* op, BackendKind kind, Kernel kernel, Workspace workspace, DTypes takes, Prepare prepare) {
   Table& all = table();
   const std::lock_guard lock(all.mutex);
   OpRow& to = row(all, op);
   to.workspaces[static_cast<std::size_t>(kind)].store(workspace, std::memory_order_release);
+  to.prepares[static_cast<std::size_t>(kind)].store(prepare, std::memory_order_release);
   add_kernel(to, kind, kernel, takes);
   return true;
 }
@@ -92,7 +94,7 @@ std::vector<const OpRow*> list_ops() {
   const std::lock_guard lock(all.mutex);
   std::vector<const OpRow*> rows;
   for (const auto& [name, registered] : all.rows) {
-    if (registered->infer != nullptr) rows.push_back(registered.get());
+    if (registered->is_registered()) rows.push_back(registered.get());
   }
   return rows;
 }
@@ -101,11 +103,11 @@ const OpRow& find_op(std::string_view name, Site site) {
   Table& all = table();
   const std::lock_guard lock(all.mutex);
   const auto found = all.rows.find(name);
-  if (found != all.rows.end() && found->second->infer != nullptr) return *found->second;
+  if (found != all.rows.end() && found->second->is_registered()) return *found->second;
   std::string nearest;
   std::size_t best = std::max<std::size_t>(2, name.size() / 3) + 1;
   for (const auto& [known, registered] : all.rows) {
-    if (registered->infer == nullptr) continue;  // only its kernels are there
+    if (!registered->is_registered()) continue;  // only its kernels are there
     const std::size_t apart = name.size() > 64 ? best : edit_distance(name, known);
     if (apart < best) {
       best = apart;

@@ -27,15 +27,39 @@ using Infer = void (*)(Inference& in);
 // kernel will: on its device.
 using Workspace = std::int64_t (*)(const OpCall& call, const Inference& in);
 
+// Runs a call that is not a kernel's: a view, a copy, an assignment, an event. Fills call.outputs.
+using RunCall = void (*)(OpCall& call);
+// Where operands lie so that a kernel of this device would rather see their axes in another order: that order (axis i of what it
+// sees is axis order[i]), with the call's attributes rewritten for it; the outputs' axes are put back. Empty: as they are.
+using Arrange = Dims (*)(OpCall& call, const LogicalDevice& on);
+
+// What kind of call a row makes, for whoever sees calls as data.
+enum class OpKind : std::uint8_t {
+  kernel,      // computes on a device; a draw is one that takes numbers from a generator (OpCall::draw)
+  view,        // looks at the elements of its input in another way; a reshape may have to copy them
+  copy,        // the same elements, elsewhere or in row order
+  constant,    // elements of the host's
+  read,        // the value of a variable
+  update,      // an assignment to a variable
+  collective,  // meets other devices or processes
+  order,       // an event on a stream, or a wait for one
+  region,      // runs functions of the caller's: a loop
+};
+
+// What a kernel does before its launch: makes handles, chooses an algorithm and keeps the choice where the launch finds it.
+// Called for every launch on a stream, before the stream's lock is taken, so that nobody waits for it. It launches nothing and
+// may be left out: what it throws is not told, because the launch meets the same.
+using Prepare = void (*)(const KernelCall& call, KernelContext& context);
+
 // How the gradients of an op's inputs follow from those of its outputs; what that takes is the business of `train`.
 struct GradientCall;
 using Gradient = void (*)(GradientCall& call);
 
 // What is said of an op once, whatever device it runs on.
 struct OpDefinition {
-  std::string name;           // as the placement log, the journal and the ledger have it
-  std::string function = {};  // what a program calls, for errors; empty: the name
-  Infer infer = nullptr;
+  std::string name;                 // as the placement log, the journal and the ledger have it
+  std::string function = {};        // what a program calls, for errors; empty: the name
+  Infer infer = nullptr;            // of a kernel
   std::vector<Access> access = {};  // per input; the last one stands for all further inputs; empty: read
   bool is_elementwise = false;      // inputs are broadcast to the output's shape: the kernel walks their strides
   bool is_copy = false;             // moves bytes between devices
@@ -43,19 +67,25 @@ struct OpDefinition {
   bool strided = false;             // the kernel walks its inputs' strides; else it finds every input contiguous
   DTypes takes = any_dtype;         // of the first input
   Gradient gradient = nullptr;      // null: it has none
+  OpKind kind = OpKind::kernel;
+  RunCall run = nullptr;      // of what is no kernel
+  Arrange arrange = nullptr;  // null: kernels take every order
 };
 
 struct OpRow : OpDefinition {
   std::array<std::atomic<Kernel>, backend_kinds> kernels{};
   std::array<std::atomic<Workspace>, backend_kinds> workspaces{};
-  std::array<std::atomic<KernelMask>, dtype_count> masks{};  // by dtype: the backends that have a kernel for it
+  std::array<std::atomic<Prepare>, backend_kinds> prepares{};  // null: nothing to prepare
+  std::array<std::atomic<KernelMask>, dtype_count> masks{};    // by dtype: the backends that have a kernel for it
 
   // The dtype of the first input; of the output where there is none.
   [[nodiscard]] KernelMask mask_for(DType dtype) const noexcept {
     return masks[static_cast<std::size_t>(dtype)].load(std::memory_order_acquire);
   }
+  // Otherwise only kernels for it are there so far.
+  [[nodiscard]] bool is_registered() const noexcept { return infer != nullptr || run != nullptr; }
   // What a backend's kernel takes; empty: it has none.
-  [[nodiscard]] DTypes dtypes_on(BackendKind kind) const noexcept;
+  [[nodiscard]] DTypes dtypes_on(BackendKind backend) const noexcept;
 
   [[nodiscard]] Access access_of(std::size_t input) const noexcept {
     return access.empty() ? Access::read : access[input < access.size() ? input : access.size() - 1];
@@ -73,7 +103,8 @@ struct OpKernels {
 const OpRow& register_op(OpDefinition definition, const OpKernels& kernels = {}, Site site = {});
 // Adds a kernel to a row that may come later: kernels and rows register in any order.
 // Placement passes a backend by for dtypes its kernel does not take.
-bool register_kernel(const char* op, BackendKind kind, Kernel kernel, Workspace workspace = nullptr, DTypes takes = any_dtype);
+bool register_kernel(const char* op, BackendKind kind, Kernel kernel, Workspace workspace = nullptr, DTypes takes = any_dtype,
+                     Prepare prepare = nullptr);
 // Throws UnknownOp with the nearest name.
 const OpRow& find_op(std::string_view name, Site site = {});
 // All rows, by name.

@@ -13,7 +13,6 @@ struct ReductionAttributes {
 };
 
 struct ArgumentAttributes {
-  static constexpr std::int32_t all_axes = -1;  // the place is that in row order
   std::int32_t axis = 0;
 };
 

@@ -9,7 +9,6 @@ namespace tutti {
 struct ScanAttributes {
   bool include_initial = false;  // every line begins with the sum of nothing
   std::int32_t after = 0;
-  std::int64_t times = 0;  // not 0: each line is one element so many times; there is one along the last axis, `after` is 0
 };
 
 }  // namespace tutti

@@ -6,14 +6,15 @@
 
 #include "tutti/base/error.h"
 #include "tutti/base/text.h"
+#include "tutti/exec/dispatch.h"
 #include "tutti/exec/launch.h"
+#include "tutti/exec/stream.h"
 #include "tutti/hal/door.h"
 #include "tutti/hal/function_name.h"
 #include "tutti/hal/kernel_thread.h"
 #include "tutti/memory/host_memory.h"
 #include "tutti/place/placement.h"
 #include "tutti/place/settings.h"
-#include "tutti/place/stream.h"
 #include "tutti/tensor/mirrors.h"
 #include "tutti/tensor/view.h"
 
@@ -37,7 +38,7 @@ bool is_host(const Tensor& x) { return x.impl().buffer()->device().memory().is_h
 std::size_t bytes_of(const Tensor& x, Site site) { return checked_bytes(x.dtype(), x.shape(), site); }
 
 bool can_run_in_caller(LogicalDevice& mover, const Tensor& from) {
-  return mover.device().runs_in_caller() && detail::thread_settings.synchronous && from.impl().buffer()->is_ready();
+  return mover.device().runs_in_caller() && detail::thread_state.settings.synchronous && from.impl().buffer()->is_ready();
 }
 
 StreamId stream_for(LogicalDevice& mover, bool in_caller) { return in_caller ? StreamId::none : current_stream(mover).id(); }
@@ -62,7 +63,14 @@ void launch_copy(const Tensor& from, const Tensor& to, LogicalDevice& mover, boo
   if (is_host(to)) stream.expect(stream.last().value);
 }
 
-Tensor flat(const Tensor& x) { return *try_reshape(x, {x.size()}); }
+// Of a tensor with one axis.
+Tensor part_of(const Tensor& x, std::int64_t start, std::int64_t count) {
+  SliceAttributes part;
+  part.axes.push_back({start, count, 1});
+  return detail::sliced(x, part);
+}
+
+Tensor flat(const Tensor& x) { return *detail::try_reshape(x, {x.size()}); }
 
 // Between host memory the device cannot reach and the device, through memory it can reach.
 class StagedCopy {
@@ -86,9 +94,9 @@ class StagedCopy {
     const Tensor target = flat(to);
     const auto step = static_cast<std::int64_t>(chunk_bytes / size_of(from.dtype()));
     for (std::int64_t at = 0; at < source.size(); at += step) {
-      const Range part{at, std::min(at + step, source.size())};
-      const Tensor some = slice(source, 0, part, site_);
-      copy_part(some, slice(target, 0, part, site_), bytes_of(some, site_), at > 0);
+      const std::int64_t count = std::min(step, source.size() - at);
+      const Tensor some = part_of(source, at, count);
+      copy_part(some, part_of(target, at, count), bytes_of(some, site_), at > 0);
     }
   }
 
@@ -123,7 +131,7 @@ class StagedCopy {
       return chunk.memory = make_dense(std::move(memory), like.dtype(), like.shape());
     }
     if (host_part_ == HostPart::in_caller) await(chunk.used, {.reason = SyncReason::pageable_staging, .site = site_});
-    return like.size() == chunk.memory.size() ? chunk.memory : slice(chunk.memory, 0, {0, like.size()}, site_);
+    return like.size() == chunk.memory.size() ? chunk.memory : part_of(chunk.memory, 0, like.size());
   }
   void note_use(TimelinePoint point) { chunks_[(next_ - 1) % chunks_in_flight].used = point; }
 
@@ -224,17 +232,26 @@ void overwrite(const Tensor& target, const Tensor& value, Site site) {
   move(value, target, mover, in_caller, HostPart::as_ops_do, site);
 }
 
-Tensor upload(const char* op, DType dtype, const Shape& shape, const void* bytes, Site site) {
+std::shared_ptr<const CallData> HostBytes::keep() const {
+  auto own = std::make_shared_for_overwrite<std::byte[]>(bytes_.size());
+  std::copy(bytes_.begin(), bytes_.end(), own.get());
+  auto out = std::make_shared<HostBytes>(std::span<const std::byte>(own.get(), bytes_.size()));
+  out->kept_ = std::move(own);
+  return out;
+}
+
+namespace {
+
+// On the device an op without a kernel preference would go to (scope or automatic).
+Tensor upload(const OpRow& row, const OutputSpec& spec, const std::byte* bytes, Site site) {
   static const Attributes none{};
+  const auto& [dtype, shape] = spec;
   Runtime& instance = runtime(site);
-  detail::refuse_inside_kernel(op, site);
-  const OpRow& row = find_op(op, site);
   const std::size_t size = checked_bytes(dtype, shape, site);
   LogicalDevice& on = place_op(instance, row.name.c_str(), row.mask_for(DType::f32), {}, site);
   if (on.staging() != nullptr && size > chunk_bytes) {
-    const Tensor lent = make_dense(
-        ExternalBuffer::wrap(static_cast<std::byte*>(const_cast<void*>(bytes)), size, instance.cpu().device(), {}, site), dtype,
-        shape);
+    const Tensor lent =
+        make_dense(ExternalBuffer::wrap(const_cast<std::byte*>(bytes), size, instance.cpu().device(), {}, site), dtype, shape);
     Tensor out = make_dense(on.memory().allocate(size, current_stream(on).id(), site), dtype, shape);
     move(lent, out, on, false, HostPart::in_caller, site);
     return out;
@@ -252,6 +269,42 @@ Tensor upload(const char* op, DType dtype, const Shape& shape, const void* bytes
   launch.output(out.impl());
   launch.submit(stream);
   return out;
+}
+
+void run_constant(OpCall& call) {
+  call.outputs.push_back(upload(call.op, *call.wanted, call.data_as<HostBytes>().data(), call.site));
+}
+
+void run_copy(OpCall& call) {
+  const Tensor x = call.tensor(0);
+  LogicalDevice& from = runtime(call.site).of(x.impl().buffer()->device());
+  LogicalDevice& to = call.pinned != nullptr ? *call.pinned : from;
+  if (call.attributes.size() == 0) {
+    record_placement(call.op.name.c_str(), to, PlacementReason::explicit_copy, call.site);
+    return call.outputs.push_back(fresh_copy(x, to, call.site));
+  }
+  const auto [for_op, input, if_elsewhere] = call.attributes.as<CopyAttributes>();
+  if (input >= 0) return call.outputs.push_back(copy_to_device(x, to, for_op, static_cast<int>(input), call.site));
+  call.outputs.push_back(if_elsewhere && &from == &to ? x : fresh_copy(x, to, call.site));
+}
+
+const OpRow& constant_row = register_op({.name = "_EagerConst",
+                                         .function = "constant",
+                                         .is_copy = true,
+                                         .strided = true,
+                                         .kind = OpKind::constant,
+                                         .run = run_constant});
+const OpRow& copy_row = register_op(
+    {.name = "_Copy", .function = "copy_to", .is_copy = true, .strided = true, .kind = OpKind::copy, .run = run_copy});
+
+}  // namespace
+
+Tensor copied(const Tensor& x, LogicalDevice& to, const CopyAttributes& attributes, Site site) {
+  OpCall call(copy_row, site);
+  call.add(x);
+  call.pinned = &to;
+  call.attributes = Attributes(attributes);
+  return dispatch_one(call);
 }
 
 void raise_failure(const Tensor& x) {

@@ -1,6 +1,8 @@
 // Moving bytes between devices, the host among them: ordered by points, without a host sync, staged where the hardware needs it.
+// The rows _Copy (to the device the call is pinned to) and _EagerConst are made of it.
 #pragma once
 
+#include "tutti/exec/op_call.h"
 #include "tutti/place/runtime.h"
 #include "tutti/tensor/tensor.h"
 
@@ -20,9 +22,26 @@ Tensor pinned_copy(const Tensor& x, LogicalDevice& by, Site site);
 // use of the target.
 void overwrite(const Tensor& target, const Tensor& value, Site site);
 
-// A tensor with these host bytes, on the device an op without a kernel preference would go to (scope or automatic). The bytes
-// are read before this returns.
-Tensor upload(const char* op, DType dtype, const Shape& shape, const void* bytes, Site site);
+// How a call of _Copy to another device is to be understood; none given: a fresh copy that the program asked for.
+struct CopyAttributes {
+  const char* for_op = nullptr;  // the op whose input it is, for the log and the copy policy
+  std::int64_t input = -1;       // which one; -1: none
+  bool if_elsewhere = false;     // x itself, if it lies there
+};
+// Through dispatch, for code above the runtime that moves tensors between devices.
+Tensor copied(const Tensor& x, LogicalDevice& to, const CopyAttributes& attributes, Site site);
+
+// The elements of a constant, in row order: the data of a call of _EagerConst, which reads them before it returns.
+class HostBytes final : public CallData {
+ public:
+  explicit HostBytes(std::span<const std::byte> bytes) noexcept : bytes_(bytes) {}
+  [[nodiscard]] const std::byte* data() const noexcept { return bytes_.data(); }
+  [[nodiscard]] std::shared_ptr<const CallData> keep() const override;
+
+ private:
+  std::span<const std::byte> bytes_;
+  std::shared_ptr<const std::byte[]> kept_;
+};
 
 // Number of bytes of a dense tensor; throws ShapeError for negative sizes and what no machine can hold.
 std::size_t checked_bytes(DType dtype, const Shape& shape, Site site);

@@ -1,6 +1,7 @@
 // A queue of work on one device, run in order: the interface every backend implements.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -58,6 +59,13 @@ class DeviceStream {
   [[nodiscard]] ShortLock& order() noexcept { return order_; }
   [[nodiscard]] KnownOrder& known() noexcept { return known_; }
 
+  // Opens what work on it needs and the hardware makes late: a context, a queue, the code of kernels. May block, through the
+  // door: call it before order() is taken. A load once that is done, or where there is nothing of the kind. Throws DeviceLost.
+  void prepare(Site site) {
+    if (!is_prepared_.load(std::memory_order_acquire)) [[unlikely]]
+      prepare_slowly(site);
+  }
+
   // The point the host must see done before one more piece of work fits, or the none point. Call with order() held.
   [[nodiscard]] virtual TimelinePoint full_until(std::uint64_t traffic_bytes) const = 0;
   // Adds work after `after`. Call with order() held, after full_until() said there is room.
@@ -69,7 +77,8 @@ class DeviceStream {
   virtual bool block_until(std::uint64_t value, Deadline deadline) = 0;
 
   // For devices whose work runs elsewhere (Timeline::set_remote); the others have nothing to do here.
-  // Brings the timeline up to what the device has shown so far. Cheap; asks nothing of the device.
+  // Brings the timeline up to what the device has shown so far, unless another thread is doing so: waits for nobody and asks
+  // nothing of the device.
   virtual void look() noexcept {}
   // Someone will look for this value: the device is asked to show it.
   virtual void expect(std::uint64_t) noexcept {}
@@ -103,11 +112,15 @@ class DeviceStream {
  protected:
   Timeline& own_timeline() noexcept { return timeline_; }
   [[nodiscard]] const Timeline& own_timeline() const noexcept { return timeline_; }
+  // prepare() calls prepare_slowly() as long as this says that there is something to do.
+  void set_prepared(bool is_prepared) noexcept { is_prepared_.store(is_prepared, std::memory_order_release); }
+  virtual void prepare_slowly(Site) {}
 
  private:
   Device& device_;
   StreamOptions options_;
   StreamId id_;
+  std::atomic<bool> is_prepared_{true};
   Timeline& timeline_;
   // Written by those who submit; what stands above is read by whoever runs the work, so they do not share a cache line.
   alignas(64) ShortLock order_;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 
+#include "tutti/base/site.h"
 #include "tutti/hal/failure.h"
 
 namespace tutti {
@@ -27,6 +28,9 @@ class MemorySpace {
   // The most to map ahead of need.
   [[nodiscard]] virtual std::size_t largest_step() const noexcept { return std::size_t{1} << 30U; }
 
+  // Makes what mapping needs and the device makes late, a context: before any lock is taken. May block, through the door. Throws
+  // DeviceLost.
+  virtual void prepare(Site) {}
   // Empty: mapped. Otherwise the reason why the device refused. May block: call through the door.
   [[nodiscard]] virtual std::string map(std::size_t offset, std::size_t bytes) = 0;
   virtual void unmap(std::size_t offset, std::size_t bytes) noexcept = 0;

@@ -29,7 +29,7 @@ enum class SyncReason : std::uint8_t {
   joining,
   shutdown,
 };
-inline constexpr std::size_t sync_reasons = 17;
+inline constexpr std::size_t sync_reasons = static_cast<std::size_t>(SyncReason::shutdown) + 1;
 
 constexpr bool is_demand(SyncReason reason) noexcept { return reason <= SyncReason::collective; }
 // The program asked to wait, not for a value.

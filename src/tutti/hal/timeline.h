@@ -121,7 +121,8 @@ inline Timeline& timeline(StreamId id) noexcept {
       std::memory_order_acquire)[i % detail::timelines_per_block];
 }
 
-// No lock, no system call.
+// Waits for no lock and makes no system call. Done means settled: failures are told, memory may be had. On a remote stream
+// whoever asks settles what the device has shown; while another thread does, the answer may be "not yet".
 inline bool is_done(TimelinePoint point) noexcept {
   return point.stream == StreamId::none || timeline(point.stream).is_done(point.value);
 }

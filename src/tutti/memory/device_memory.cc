@@ -2,11 +2,9 @@
 
 #include <algorithm>
 #include <atomic>
-#include <mutex>
 #include <utility>
 
 #include "tutti/base/error.h"
-#include "tutti/base/short_lock.h"
 #include "tutti/base/text.h"
 #include "tutti/hal/access_observer.h"
 #include "tutti/hal/deadline.h"
@@ -17,6 +15,7 @@
 #include "tutti/memory/growth_resource.h"
 #include "tutti/memory/limit_adaptor.h"
 #include "tutti/memory/memory_report.h"
+#include "tutti/memory/pool_lock.h"
 #include "tutti/memory/pool_resource.h"
 #include "tutti/memory/statistics_adaptor.h"
 #include "tutti/memory/tracking_adaptor.h"
@@ -34,13 +33,22 @@ std::uint64_t limit_or_capacity(std::uint64_t limit, const MemorySpace& space) {
 
 struct DeviceMemory::State final : BlockOwner {
   State(Device& owner, MemorySpace& behind, const DeviceMemoryOptions& options)
-      : device(owner), space(behind), stack(owner, *this, limit_or_capacity(options.limit, behind), behind, options.growth) {}
+      : device(owner),
+        space(behind),
+        stack(owner, *this, limit_or_capacity(options.limit, behind), behind, options.growth, &mutex) {}
 
   auto& tracking() noexcept { return stack.upstream(); }
   auto& pool() noexcept { return tracking().upstream(); }
   auto& limit() noexcept { return pool().upstream(); }
 
   void take_back(Block& block) noexcept override;
+  // Before the lock is taken.
+  void prepare(Site site) {
+    if (is_prepared.load(std::memory_order_acquire)) [[likely]]
+      return;
+    space.prepare(site);
+    is_prepared.store(true, std::memory_order_release);
+  }
   // With the lock held. More is mapped than a limit within a granule allows, so what is in use is held to it here.
   Block* take(std::size_t bytes, StreamId stream, Site site) {
     const std::uint64_t in_use = std::min(stack.statistics().in_use, limit().limit());
@@ -67,7 +75,8 @@ struct DeviceMemory::State final : BlockOwner {
 
   Device& device;
   MemorySpace& space;
-  ShortLock mutex;  // short, but for mapping memory, which the door accounts for
+  PoolLock mutex;
+  std::atomic<bool> is_prepared{false};
   MemoryStack stack;
   std::atomic<Relieve> relieve{nullptr};
   bool abandoned = false;  // the DeviceMemory is gone; the last block that comes back ends this
@@ -81,7 +90,7 @@ void DeviceMemory::State::take_back(Block& block) noexcept {
     note(journal::EventKind::free, block.bytes(), block.site());
   bool last = false;
   {
-    const std::lock_guard lock(mutex);
+    const HoldPool hold(mutex, block.site());
     stack.deallocate(block);
     last = abandoned && stack.statistics().live == 0;
   }
@@ -92,7 +101,7 @@ void DeviceMemory::State::take_back(Block& block) noexcept {
 DeviceMemory::State::Awaited DeviceMemory::State::await_pending(std::size_t blocks, std::string& stalled, Site site) {
   std::vector<TimelinePoint> uses;
   {
-    const std::lock_guard lock(mutex);
+    const HoldPool hold(mutex, site);
     pool().pending_uses(blocks, uses);
   }
   // The last point of each stream stands for the earlier ones.
@@ -108,12 +117,12 @@ DeviceMemory::State::Awaited DeviceMemory::State::await_pending(std::size_t bloc
 
 Block* DeviceMemory::State::allocate_under_pressure(std::size_t bytes, StreamId stream, std::string& stalled, Site site) {
   const auto retry = [&]() -> Block* {
-    const std::lock_guard lock(mutex);
+    const HoldPool hold(mutex, site);
     pool().settle();
     return take(bytes, stream, site);
   };
   {
-    const std::lock_guard lock(mutex);
+    const HoldPool hold(mutex, site);
     if (size_class::bytes_for(bytes) > limit().limit()) return nullptr;  // nothing that could be given up would help
   }
   if (const Relieve relief = relieve.load(std::memory_order_acquire); relief != nullptr && relief(device)) {
@@ -125,7 +134,7 @@ Block* DeviceMemory::State::allocate_under_pressure(std::size_t bytes, StreamId 
     if (await_pending(std::size_t{1} << round, stalled, site) != Awaited::done) break;
     if (Block* block = retry()) return block;
   }
-  const std::lock_guard lock(mutex);
+  const HoldPool hold(mutex, site);
   pool().settle();
   // Memory in pieces: give the pieces back and map them again as one.
   if (pool().fits_after_trim(bytes)) stack.trim(site);
@@ -153,7 +162,7 @@ void DeviceMemory::State::refuse(std::size_t bytes, std::string stalled, Site si
   OutOfMemoryFacts facts{
       .device = device.name(), .request = bytes, .info = {}, .refusal = {}, .owners = {}, .stalled = std::move(stalled)};
   {
-    const std::lock_guard lock(mutex);
+    const HoldPool hold(mutex, site);
     facts.info = info_locked();
     if (size_class::bytes_for(bytes) <= facts.info.limit) facts.refusal = limit().refusal();
     facts.owners = tracking().owners();
@@ -166,7 +175,8 @@ DeviceMemory::DeviceMemory(Device& device, const DeviceMemoryOptions& options) :
 DeviceMemory::DeviceMemory(Device& device, MemorySpace& space, const DeviceMemoryOptions& options)
     : state_(std::make_unique<State>(device, space, options)) {
   if (options.growth) return;
-  const std::lock_guard lock(state_->mutex);
+  state_->prepare(Site{});
+  const HoldPool hold(state_->mutex, Site{});
   // A device that refuses now is asked again at the first request, which then reports it.
   static_cast<void>(state_->pool().reserve(space.granule(), Site{}));
 }
@@ -176,23 +186,23 @@ DeviceMemory::~DeviceMemory() {
     static_cast<void>(state_.release());
     return;
   }
-  std::unique_lock lock(state_->mutex);
-  // What is owned or in use by work in flight stays mapped until the device itself ends.
-  state_->stack.trim(Site{});
-  if (state_->stack.statistics().live == 0) {
-    lock.unlock();
-    return;
+  {
+    const HoldPool hold(state_->mutex, Site{});
+    // What is owned or in use by work in flight stays mapped until the device itself ends.
+    state_->stack.trim(Site{});
+    if (state_->stack.statistics().live == 0) return;
+    state_->abandoned = true;
   }
-  state_->abandoned = true;
   static_cast<void>(state_.release());
 }
 
 Ref<Buffer> DeviceMemory::allocate(std::size_t bytes, StreamId stream, Site site) {
   require_usable(site);
   State& state = *state_;
+  state.prepare(site);
   Block* block = nullptr;
   {
-    const std::lock_guard lock(state.mutex);
+    const HoldPool hold(state.mutex, site);
     block = state.take(bytes, stream, site);
   }
   if (block == nullptr) [[unlikely]] {
@@ -210,12 +220,12 @@ Ref<Buffer> DeviceMemory::allocate(std::size_t bytes, StreamId stream, Site site
 Device& DeviceMemory::device() const noexcept { return state_->device; }
 
 MemoryInfo DeviceMemory::info() const {
-  const std::lock_guard lock(state_->mutex);
+  const HoldPool hold(state_->mutex, Site{});
   return state_->info_locked();
 }
 
 void DeviceMemory::reset_peak() {
-  const std::lock_guard lock(state_->mutex);
+  const HoldPool hold(state_->mutex, Site{});
   state_->stack.reset_peak();
 }
 
@@ -225,7 +235,7 @@ void DeviceMemory::set_limit(std::uint64_t bytes, Site site) {
   MemoryInfo found;
   // Returns true when the limit was set.
   const auto attempt = [&] {
-    const std::lock_guard lock(state.mutex);
+    const HoldPool hold(state.mutex, site);
     const std::uint64_t most_mapped = state.limit().most_mapped(wanted);
     if (state.stack.statistics().in_use <= wanted && state.limit().mapped() > most_mapped) state.stack.trim(site);
     found = state.info_locked();
@@ -249,12 +259,12 @@ void DeviceMemory::set_limit(std::uint64_t bytes, Site site) {
 }
 
 std::uint64_t DeviceMemory::trim(Site site) {
-  const std::lock_guard lock(state_->mutex);
+  const HoldPool hold(state_->mutex, site);
   return state_->stack.trim(site);
 }
 
 std::vector<MemoryOwner> DeviceMemory::owners() const {
-  const std::lock_guard lock(state_->mutex);
+  const HoldPool hold(state_->mutex, Site{});
   return state_->tracking().owners();
 }
 

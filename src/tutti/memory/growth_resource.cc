@@ -22,7 +22,9 @@ Extent GrowthResource::map(std::size_t least, std::size_t most, std::byte* at, S
   ranges_.reserve(ranges_.size() + 1);
   // Warm-up ends when the pool has been as large before.
   const bool is_again = mapped_ + wanted <= most_mapped_;
-  const BlockingRegion mapping(is_again ? SyncReason::memory_remapping : SyncReason::memory_mapping, site);
+  const SyncReason reason = is_again ? SyncReason::memory_remapping : SyncReason::memory_mapping;
+  const BlockingRegion mapping(reason, site);
+  const PoolLock::Long until_mapped(lock_, reason);
   // A device that refuses a comfortable step may still grant a smaller one.
   while (true) {
     refusal_ = space_.map(hole.offset, wanted);
@@ -42,6 +44,7 @@ void GrowthResource::unmap(Extent extent, Site site) {
   const Range after{gone.end(), range->end() - gone.end()};
   {
     const BlockingRegion trimming(SyncReason::memory_trimming, site);
+    const PoolLock::Long until_trimmed(lock_, SyncReason::memory_trimming);
     space_.unmap(gone.offset, gone.bytes);
   }
   mapped_ -= gone.bytes;

@@ -8,12 +8,15 @@
 
 #include "tutti/hal/memory_space.h"
 #include "tutti/memory/memory_resource.h"
+#include "tutti/memory/pool_lock.h"
 
 namespace tutti {
 
 class GrowthResource {
  public:
-  GrowthResource(MemorySpace& space, bool growth) noexcept : space_(space), growth_(growth) {}
+  // `lock`: the one that is held around every call; those who wait for it are told when mapping makes that long.
+  GrowthResource(MemorySpace& space, bool growth, PoolLock* lock = nullptr) noexcept
+      : space_(space), growth_(growth), lock_(lock) {}
   GrowthResource(const GrowthResource&) = delete;
   GrowthResource& operator=(const GrowthResource&) = delete;
 
@@ -45,6 +48,7 @@ class GrowthResource {
 
   MemorySpace& space_;
   bool growth_;
+  PoolLock* lock_;
   std::uint64_t mapped_ = 0;
   std::uint64_t most_mapped_ = 0;  // so far
   std::vector<Range> ranges_;      // what is mapped, ascending, never touching

@@ -3,9 +3,9 @@
 #include <vector>
 
 #include "tutti/base/text.h"
+#include "tutti/exec/stream.h"
 #include "tutti/hal/door.h"
 #include "tutti/mesh/processes.h"
-#include "tutti/place/stream.h"
 
 namespace tutti {
 

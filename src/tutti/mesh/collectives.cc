@@ -46,7 +46,7 @@ class Members {
     groups_ = detail::groups_along(mesh, dims_);
     for (const Group& group : groups_) check_alike(local, group);
     for (std::size_t i = 0; i < local.size(); ++i)
-      held_.push_back(copy_to_device(local[i], *devices_[i], what, static_cast<int>(i), site));
+      held_.push_back(copied(local[i], *devices_[i], {.for_op = what, .input = static_cast<std::int64_t>(i)}, site));
   }
 
   [[nodiscard]] std::size_t group_size() const noexcept { return groups_.front().size(); }

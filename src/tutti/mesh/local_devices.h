@@ -18,8 +18,8 @@ inline bool is_on(const Tensor& x, LogicalDevice& device) { return &x.impl().buf
 // here, because it never sees it.
 class DerivedOrder {
  public:
-  DerivedOrder() noexcept : before_(std::exchange(thread_settings.manual_order, false)) {}
-  ~DerivedOrder() { thread_settings.manual_order = before_; }
+  DerivedOrder() noexcept : before_(std::exchange(thread_state.settings.manual_order, false)) {}
+  ~DerivedOrder() { thread_state.settings.manual_order = before_; }
   DerivedOrder(const DerivedOrder&) = delete;
   DerivedOrder& operator=(const DerivedOrder&) = delete;
 
@@ -29,7 +29,7 @@ class DerivedOrder {
 
 // The tensor itself if it lies there, else a copy, ordered by points. Collectives are copies that were asked for: none is logged
 // as implicit, none is kept for later.
-inline Tensor brought(const Tensor& x, LogicalDevice& to, Site site) { return is_on(x, to) ? x : fresh_copy(x, to, site); }
+inline Tensor brought(const Tensor& x, LogicalDevice& to, Site site) { return copied(x, to, {.if_elsewhere = true}, site); }
 
 // Runs `make` with ops going to that device. What had no kernel there, and so ran elsewhere, is brought back.
 template <class Make>

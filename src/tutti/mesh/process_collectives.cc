@@ -1,7 +1,7 @@
 #include "tutti/mesh/process_collectives.h"
 
 #include "tutti/base/text.h"
-#include "tutti/exec/executor.h"
+#include "tutti/exec/dispatch.h"
 #include "tutti/exec/last_call.h"
 #include "tutti/exec/launch.h"
 #include "tutti/exec/transfer.h"
@@ -117,32 +117,39 @@ void all_to_all_step(const KernelCall& call, const GroupAttributes& of, Exchange
   exchange.all_to_all(call.in(0).data, call.out().data, bytes_of(call.in(0)) / static_cast<std::size_t>(of.size), std::nullopt);
 }
 
-template <Step step>
-const OpRow& row(const char* name, const char* function, Infer infer) {
-  return register_op({.name = name, .function = function, .infer = infer, .may_block = true}, {.cpu = meet_and_exchange<step>});
-}
-
 // The op runs on the group's stream, whose thread may block; what it reads and writes lies on the GPU. As for a copy between
 // devices, the buffers know what comes before and after.
-Tensor call_on_gpu(const OpCall& call, Tensor x, DeviceStream& stream, Site site) {
-  LogicalDevice& gpu = runtime(site).of(x.impl().buffer()->device());
-  refuse_inside_kernel(call.op.name.c_str(), site);
-  note_call(call.op, site);
+Tensor run_on_gpu(const OpCall& call, DeviceStream& stream) {
+  Tensor x = call.tensor(0);
+  LogicalDevice& gpu = runtime(call.site).of(x.impl().buffer()->device());
   Inference inferred(call);
   call.op.infer(inferred);
   const OutputSpec& spec = inferred.output_at(0);
-  x = copy_to_device(x, gpu, call.op.name.c_str(), -1, site);  // dense
-  Tensor out =
-      make_dense(gpu.memory().allocate(checked_bytes(spec.dtype, spec.shape, site), stream.id(), site), spec.dtype, spec.shape);
-  Launch launch(call.op, call.attributes, runtime(site).cpu(), site);
+  x = copy_to_device(x, gpu, call.op.name.c_str(), -1, call.site);  // contiguous
+  Tensor out = make_dense(gpu.memory().allocate(checked_bytes(spec.dtype, spec.shape, call.site), stream.id(), call.site),
+                          spec.dtype, spec.shape);
+  Launch launch(call.op, call.attributes, runtime(call.site).cpu(), call.site);
   launch.input(x.impl(), Access::read, nullptr);
   launch.output(out.impl());
   launch.submit(stream);
   return out;
 }
 
+void run_collective(OpCall& call) {
+  const auto of = call.attributes.as<GroupAttributes>();
+  if (of.is_on_gpu) return call.outputs.push_back(run_on_gpu(call, of.group->stream().base()));
+  const StreamScope on(of.group->stream());
+  run_kernel(call);
+}
+
+template <Step step>
+const OpRow& row(const char* name, const char* function, Infer infer) {
+  return register_op(
+      {.name = name, .function = function, .infer = infer, .may_block = true, .kind = OpKind::collective, .run = run_collective},
+      {.cpu = meet_and_exchange<step>});
+}
+
 Tensor call(const OpRow& op, const ProcessPlace& at, const Tensor& x, Reduction reduction, int root, Site site) {
-  const bool is_on_gpu = !x.impl().buffer()->device().memory().is_host_visible();
   OpCall made(op, site);
   made.add(x);
   made.pinned = &runtime(site).cpu();
@@ -151,11 +158,8 @@ Tensor call(const OpRow& op, const ProcessPlace& at, const Tensor& x, Reduction 
                                                .size = static_cast<std::int64_t>(at.group.ranks().size()),
                                                .root = root,
                                                .reduction = reduction,
-                                               .is_on_gpu = is_on_gpu});
-  if (is_on_gpu) return call_on_gpu(made, x, at.group.stream().base(), site);
-  const StreamScope on(at.group.stream());
-  execute(made);
-  return made.outputs[0];
+                                               .is_on_gpu = !x.impl().buffer()->device().memory().is_host_visible()});
+  return dispatch_one(made);
 }
 
 }  // namespace

@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
+#include "tutti/exec/stream.h"
 #include "tutti/mesh/control/member.h"
 #include "tutti/mesh/device_line.h"
 #include "tutti/mesh/engines/exchange.h"
 #include "tutti/mesh/meeting_place.h"
-#include "tutti/place/stream.h"
 
 namespace tutti::detail {
 

@@ -6,7 +6,7 @@
 #include "tutti/base/text.h"
 #include "tutti/mesh/collectives.h"
 #include "tutti/mesh/local_devices.h"
-#include "tutti/tensor/view.h"
+#include "tutti/ops/views.h"
 
 namespace tutti {
 
@@ -55,7 +55,7 @@ std::vector<Tensor> sliced(const std::vector<Tensor>& shards, const Mesh& mesh, 
     const std::int64_t length = shards[i].shape()[step.to] / parts;
     const std::int64_t begin = length * mesh.coordinates(mesh.local_positions()[i])[step.dim];
     const Tensor part = slice(shards[i], static_cast<std::int64_t>(step.to), {begin, begin + length}, site);
-    return fresh_copy(part, *mesh.local_devices()[i], site);  // a view would keep all of it alive
+    return copied(part, *mesh.local_devices()[i], {}, site);  // a view would keep all of it alive
   });
 }
 

@@ -7,7 +7,7 @@
 #include "tutti/ops/creation.h"
 #include "tutti/ops/draw.h"
 #include "tutti/ops/indexing.h"
-#include "tutti/tensor/view.h"
+#include "tutti/ops/views.h"
 
 namespace tutti {
 
@@ -37,7 +37,11 @@ ShardedTensor drawn_in(const char* function, const Shape& shape, const Layout& l
   }
   std::optional<Generator::Reserved> numbers;  // of all devices, once the shape is known to fit
   return made_in(function, shape, layout, site, [&](const Shape& shard, const Dims& offset) {
-    if (!numbers) numbers = detail::numbers_for({function, options}, *element_count(shape), per_block, site);
+    if (!numbers) {
+      const tutti::Draw taken = detail::numbers_for({function, options}, *element_count(shape), per_block, site);
+      numbers = taken.generator != nullptr ? taken.generator->reserve(taken.blocks)
+                                           : Generator::Reserved{*options.key, options.counter};
+    }
     Options from = options;
     from.key = numbers->key;
     from.counter = numbers->counter;

@@ -8,8 +8,8 @@
 #include "tutti/mesh/local_devices.h"
 #include "tutti/mesh/relayout.h"
 #include "tutti/ops/manipulation.h"
+#include "tutti/ops/views.h"
 #include "tutti/place/placement.h"
-#include "tutti/tensor/view.h"
 
 namespace tutti {
 
@@ -94,7 +94,7 @@ ShardedTensor pack(std::span<const Tensor> shards, const Layout& layout, Site si
                             to_string(first.shape()), ", shard ", i, " is ", to_string(each.dtype()), to_string(each.shape())),
                        site);
     }
-    placed.push_back(copy_to_device(each, *devices[i], "pack", static_cast<int>(i), site));
+    placed.push_back(copied(each, *devices[i], {.for_op = "pack", .input = static_cast<std::int64_t>(i)}, site));
   }
   return {layout, global, std::move(placed)};
 }
@@ -116,8 +116,7 @@ ShardedTensor shard(const Tensor& x, const Layout& layout, Site site) {
         part = slice(part, static_cast<std::int64_t>(axis), {offset[axis], offset[axis] + size[axis]}, site);
     }
     // A part is memory of its own: a view would keep the whole tensor alive.
-    shards.push_back(layout.is_fully_replicated() ? copy_to_device(part, *devices[i], "shard", -1, site)
-                                                  : fresh_copy(part, *devices[i], site));
+    shards.push_back(copied(part, *devices[i], {.if_elsewhere = layout.is_fully_replicated()}, site));
   }
   return {layout, x.shape(), std::move(shards)};
 }

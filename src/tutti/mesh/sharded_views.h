@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "tutti/mesh/sharded_tensor.h"
-#include "tutti/tensor/view.h"
+#include "tutti/ops/views.h"
 
 namespace tutti {
 

@@ -40,7 +40,7 @@ Tensor choose_by_mask(const TensorArg& x, std::span<const Index> items, const In
   const std::size_t end = first + mask.rank();
   Shape ones_after = mask.shape();
   for (std::size_t i = end; i < plan.shape.size(); ++i) ones_after.push_back(1);
-  const Tensor condition = *try_reshape(mask, ones_after);
+  const Tensor condition = reshape(mask, ones_after, site);
   TensorArg values = given.is_number() ? given : TensorArg(given.tensor(), site);
   Tensor held;
   if (!given.is_number()) {
@@ -50,7 +50,7 @@ Tensor choose_by_mask(const TensorArg& x, std::span<const Index> items, const In
     for (std::size_t i = first; i < end; ++i) ones_for_mask[i] = 1;
     for (const std::int64_t size : plan.shape.view().subspan(end)) one_for_mask.push_back(size);
     held = detail::values_for(given.tensor(), x.tensor().dtype(), one_for_mask, site);
-    if (held.rank() > 0) held = *try_reshape(held, ones_for_mask);
+    if (held.rank() > 0) held = reshape(held, ones_for_mask, site);
     values = TensorArg(held, site);
   }
   if (mode != ScatterMode::set) {
@@ -87,7 +87,7 @@ Tensor At::update(ScatterMode mode, const TensorArg& values, Site site) {
 
 Tensor At::changed(ScatterMode mode, const TensorArg& values, Site site) const {
   const Shape shape = x_.tensor().shape(site);
-  IndexPlan plan = detail::plan_index(shape, dense_strides(shape), 0, items_, site);
+  IndexPlan plan = detail::plan_index(shape, items_, site);
   if (plan.is_one_mask()) {
     const Tensor& mask = plan.masks[0].tensor;
     const std::int64_t count = values_along(values, plan.shape.size() - plan.masks[0].first - mask.rank(), site);

@@ -1,7 +1,7 @@
 // For ops that work along one axis: that axis moved last, and back again, both as views.
 #pragma once
 
-#include "tutti/tensor/view.h"
+#include "tutti/ops/views.h"
 
 namespace tutti::detail {
 

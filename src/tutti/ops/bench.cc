@@ -11,10 +11,10 @@
 #include "tutti/base/clock.h"
 #include "tutti/base/error.h"
 #include "tutti/base/text.h"
+#include "tutti/exec/stream.h"
 #include "tutti/hal/door.h"
 #include "tutti/hal/sync_mode.h"
 #include "tutti/place/runtime.h"
-#include "tutti/place/stream.h"
 
 namespace tutti {
 

@@ -1,8 +1,6 @@
 #include "tutti/ops/call.h"
 
-#include <iterator>
-
-#include "tutti/exec/executor.h"
+#include "tutti/exec/dispatch.h"
 
 namespace tutti {
 
@@ -10,9 +8,10 @@ std::vector<Tensor> call_op(const OpRow& op, std::span<const Tensor> inputs, con
   OpCall call(op, site);
   for (const Tensor& input : inputs) call.add(input);
   call.attributes = attributes;
-  execute(call);
-  const auto first = std::make_move_iterator(call.outputs.begin());
-  return {first, first + static_cast<std::ptrdiff_t>(call.output_count)};
+  dispatch(call);
+  std::vector<Tensor> out;
+  for (std::size_t i = 0; i < call.outputs.size(); ++i) out.push_back(call.outputs.take(i));
+  return out;
 }
 
 std::vector<Tensor> call_op(std::string_view name, std::span<const Tensor> inputs, const Attributes& attributes, Site site) {

@@ -157,7 +157,7 @@ constexpr CatalogueEntry neural[] = {
 
 constexpr CatalogueEntry linear_algebra[] = {
     {.name = "matmul", .ops = "MatMul"},
-    {.name = "matrix_transpose"},
+    {.name = "matrix_transpose", .ops = "Transpose"},
     {.name = "tensordot", .ops = "MatMul"},
     {.name = "vecdot", .ops = "MatMul"},
     {.name = "outer", .ops = "Mul"},
@@ -206,32 +206,31 @@ constexpr CatalogueEntry indexing[] = {
 };
 
 constexpr CatalogueEntry shapes[] = {
-    {.name = "slice"},
-    {.name = "transpose"},
-    {.name = "permute_dims"},
-    {.name = "moveaxis"},
-    {.name = "broadcast_to"},
-    {.name = "broadcast_arrays"},
-    {.name = "expand_dims"},
-    {.name = "squeeze"},
-    {.name = "reshape", .ops = "_Copy"},
-    {.name = "try_reshape"},
-    {.name = "contiguous", .ops = "_Copy"},
-    {.name = "diagonal"},
-    {.name = "flip"},
-    {.name = "split"},
-    {.name = "unstack"},
+    {.name = "slice", .ops = "StridedSlice"},
+    {.name = "transpose", .ops = "Transpose"},
+    {.name = "permute_dims", .ops = "Transpose"},
+    {.name = "moveaxis", .ops = "Transpose"},
+    {.name = "broadcast_to", .ops = "BroadcastTo"},
+    {.name = "broadcast_arrays", .ops = "BroadcastTo"},
+    {.name = "expand_dims", .ops = "Reshape"},
+    {.name = "squeeze", .ops = "Reshape"},
+    {.name = "reshape", .ops = "Reshape"},
+    {.name = "contiguous", .ops = "_Contiguous"},
+    {.name = "diagonal", .ops = "MatrixDiagPart"},
+    {.name = "flip", .ops = "StridedSlice"},
+    {.name = "split", .ops = "StridedSlice"},
+    {.name = "unstack", .ops = "StridedSlice"},
     {.name = "concat", .ops = "ConcatV2"},
     {.name = "stack", .ops = "ConcatV2"},
     {.name = "roll", .ops = "ConcatV2"},
-    {.name = "repeat", .ops = "_Copy"},
-    {.name = "tile", .ops = "_Copy"},
+    {.name = "repeat", .ops = "Reshape BroadcastTo"},
+    {.name = "tile", .ops = "Reshape BroadcastTo"},
     {.name = "pad", .ops = "PadV2"},
 };
 
 constexpr CatalogueEntry between_devices[] = {
     {.name = "copy_to", .ops = "_Copy"},
-    {.name = "pin", .ops = "_Copy"},
+    {.name = "pin", .ops = "_Pin"},
     {.name = "is_pinned"},
     {.name = "to_dlpack", .syncs = "the value, unless a stream is given or it is ready"},
 };
@@ -247,13 +246,13 @@ constexpr CatalogueEntry values_for_the_host[] = {
 
 constexpr CatalogueEntry control[] = {
     {.name = "cond", .ops = "SelectV2"},
-    {.name = "while_loop", .ops = "SelectV2 LogicalAnd"},
+    {.name = "while_loop", .ops = "While"},
 };
 
 constexpr CatalogueEntry variables[] = {
-    {.name = "Variable::value"},
-    {.name = "Variable::assign", .ops = "_Copy"},
-    {.name = "Variable::assign_add", .ops = "AddV2"},
+    {.name = "Variable::value", .ops = "ReadVariableOp"},
+    {.name = "Variable::assign", .ops = "AssignVariableOp"},
+    {.name = "Variable::assign_add", .ops = "AssignAddVariableOp"},
 };
 
 // Of the module above this one: only their names are known here.

@@ -5,6 +5,7 @@
 
 #include "tutti/base/error.h"
 #include "tutti/base/text.h"
+#include "tutti/exec/dispatch.h"
 #include "tutti/ops/comparison.h"
 #include "tutti/ops/creation.h"
 #include "tutti/ops/elementwise.h"
@@ -59,17 +60,29 @@ Tensor cond(const Tensor& predicate, const std::function<Tensor()>& then_branch,
       .front();
 }
 
-WhileResult while_loop(const std::function<Tensor(const std::vector<Tensor>&)>& condition,
-                       const std::function<std::vector<Tensor>(const std::vector<Tensor>&)>& body, std::vector<Tensor> state,
-                       const WhileOptions& options, Site site) {
-  if (options.most_iterations && *options.most_iterations < 0)
-    throw InvalidArgument(text("while_loop: most_iterations must not be negative; it is ", *options.most_iterations), site);
-  Tensor goes_on = checked_predicate(condition(state), "while_loop's condition", site);
+namespace {
+
+// A loop as data: the functions it runs.
+class LoopData final : public CallData {
+ public:
+  LoopData(LoopCondition condition, LoopBody body, WhileOptions options)
+      : condition_(std::move(condition)), body_(std::move(body)), options_(options) {}
+  [[nodiscard]] WhileResult run(std::vector<Tensor> state, Site site) const;
+  [[nodiscard]] std::shared_ptr<const CallData> keep() const override { return std::make_shared<LoopData>(*this); }
+
+ private:
+  LoopCondition condition_;
+  LoopBody body_;
+  WhileOptions options_;
+};
+
+WhileResult LoopData::run(std::vector<Tensor> state, Site site) const {
+  Tensor goes_on = checked_predicate(condition_(state), "while_loop's condition", site);
   const DeviceScope on(goes_on.device());
   Tensor iterations = zeros({}, DType::i64, site);
   std::deque<Tensor> seen;  // what the host has not learnt yet, oldest first
   bool is_over = false;
-  for (std::int64_t i = 0; !is_over && (!options.most_iterations || i < *options.most_iterations); ++i) {
+  for (std::int64_t i = 0; !is_over && (!options_.most_iterations || i < *options_.most_iterations); ++i) {
     seen.push_back(goes_on);
     while (!seen.empty()) {
       const std::optional<std::vector<bool>> known = try_read<bool>(seen.front(), site);
@@ -78,13 +91,42 @@ WhileResult while_loop(const std::function<Tensor(const std::vector<Tensor>&)>& 
       seen.pop_front();
     }
     if (is_over) break;
-    std::vector<Tensor> next = body(state);
+    std::vector<Tensor> next = body_(state);
     check_alike(next, state, "while_loop's state and what its body makes of it", site);
     state = pick(goes_on, std::move(next), std::move(state), site);
     iterations = add(std::move(iterations), cast(goes_on, DType::i64, site), site);
-    goes_on = logical_and(goes_on, checked_predicate(condition(state), "while_loop's condition", site), site);
+    goes_on = logical_and(goes_on, checked_predicate(condition_(state), "while_loop's condition", site), site);
   }
   return {std::move(state), std::move(iterations), logical_not(goes_on, site)};
+}
+
+// The state, then how many iterations took effect, then whether it is over.
+void run_loop(OpCall& call) {
+  std::vector<Tensor> state;
+  for (std::size_t i = 0; i < call.inputs().size(); ++i) state.push_back(call.tensor(i));
+  WhileResult result = call.data_as<LoopData>().run(std::move(state), call.site);
+  for (Tensor& each : result.state) call.outputs.push_back(std::move(each));
+  call.outputs.push_back(std::move(result.iterations));
+  call.outputs.push_back(std::move(result.is_finished));
+}
+const OpRow& loop_row = register_op({.name = "While", .function = "while_loop", .kind = OpKind::region, .run = run_loop});
+
+}  // namespace
+
+WhileResult while_loop(const LoopCondition& condition, const LoopBody& body, const std::vector<Tensor>& state,
+                       const WhileOptions& options, Site site) {
+  if (options.most_iterations && *options.most_iterations < 0)
+    throw InvalidArgument(text("while_loop: most_iterations must not be negative; it is ", *options.most_iterations), site);
+  const LoopData data(condition, body, options);
+  OpCall call(loop_row, site);
+  call.data = &data;
+  for (const Tensor& each : state) call.add(each);
+  dispatch(call);
+  WhileResult result;
+  for (std::size_t i = 0; i < state.size(); ++i) result.state.push_back(call.outputs.take(i));
+  result.iterations = call.outputs.take(state.size());
+  result.is_finished = call.outputs.take(state.size() + 1);
+  return result;
 }
 
 }  // namespace tutti

@@ -20,6 +20,8 @@ std::vector<Tensor> cond(const Tensor& predicate, const Branch& then_branch, con
 Tensor cond(const Tensor& predicate, const std::function<Tensor()>& then_branch, const std::function<Tensor()>& else_branch,
             Site site = {});
 
+using LoopCondition = std::function<Tensor(const std::vector<Tensor>&)>;
+using LoopBody = std::function<std::vector<Tensor>(const std::vector<Tensor>&)>;
 struct WhileOptions {
   std::optional<std::int64_t> most_iterations = {};  // none: as many as it takes
 };
@@ -31,8 +33,7 @@ struct WhileResult {
 // While the condition (a bool of one element) holds, the state becomes what the body makes of it. The host enqueues iterations
 // without waiting to learn whether they are needed; those past the end leave the state as it is, and the host stops as soon as
 // it sees, without blocking, that the loop is over. So the body must be pure, and defined for the last state too.
-WhileResult while_loop(const std::function<Tensor(const std::vector<Tensor>&)>& condition,
-                       const std::function<std::vector<Tensor>(const std::vector<Tensor>&)>& body, std::vector<Tensor> state,
+WhileResult while_loop(const LoopCondition& condition, const LoopBody& body, const std::vector<Tensor>& state,
                        const WhileOptions& options = {}, Site site = {});
 
 }  // namespace tutti

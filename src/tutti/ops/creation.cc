@@ -4,7 +4,7 @@
 
 #include "tutti/base/error.h"
 #include "tutti/base/text.h"
-#include "tutti/exec/executor.h"
+#include "tutti/exec/dispatch.h"
 #include "tutti/exec/transfer.h"
 #include "tutti/memory/host_memory.h"
 #include "tutti/ops/scalar_call.h"
@@ -15,15 +15,6 @@ namespace {
 
 void infer_wanted(Inference& in) { in.output(in.wanted().dtype, in.wanted().shape); }
 
-void infer_same(Inference& in) {
-  in.expect_inputs(1);
-  in.output(in.dtype(0), in.shape(0));
-}
-
-const OpRow& constant_row =
-    register_op({.name = "_EagerConst", .function = "constant", .infer = infer_same, .is_copy = true, .strided = true});
-const OpRow& copy_row =
-    register_op({.name = "_Copy", .function = "copy_to", .infer = infer_same, .is_copy = true, .strided = true});
 const OpRow& fill_row = register_op({.name = "Fill", .function = "full", .infer = infer_wanted, .is_elementwise = true});
 const OpRow& empty_row = register_op({.name = "Empty", .function = "empty", .infer = infer_wanted});
 
@@ -44,7 +35,13 @@ Tensor from_bytes(DType dtype, const Shape& shape, std::span<const std::byte> by
                           " were given for the shape ", to_string(shape), ", which holds ", expected / size_of(dtype)),
                      site);
   }
-  return upload("_EagerConst", dtype, shape, bytes.data(), site);
+  const OutputSpec spec{dtype, shape};
+  const HostBytes given(bytes);
+  static const OpRow& constant_row = find_op("_EagerConst");
+  OpCall call(constant_row, site);
+  call.wanted = &spec;
+  call.data = &given;
+  return dispatch_one(call);
 }
 
 Tensor detail::bools(const std::vector<bool>& values, const Shape& shape, Site site) {
@@ -66,8 +63,7 @@ Tensor filled(const Shape& shape, const TensorArg& value, DType dtype, const Ten
     throw ShapeError(text("full: the value must be one element, not of shape ", to_string(value.tensor().shape())), site);
   call.wanted = &spec;
   call.like = like != nullptr ? &like->impl(site) : nullptr;
-  execute(call);
-  return std::move(call.outputs[0]);
+  return dispatch_one(call);
 }
 
 Tensor unfilled(const Shape& shape, DType dtype, const Tensor* like, Site site) {
@@ -77,8 +73,7 @@ Tensor unfilled(const Shape& shape, DType dtype, const Tensor* like, Site site) 
   OpCall call(empty_row, site);
   call.wanted = &spec;
   call.like = like != nullptr ? &like->impl(site) : nullptr;
-  execute(call);
-  return std::move(call.outputs[0]);
+  return dispatch_one(call);
 }
 
 }  // namespace

@@ -14,9 +14,9 @@
 #include "tutti/base/error.h"
 #include "tutti/base/log.h"
 #include "tutti/base/text.h"
+#include "tutti/exec/stream.h"
 #include "tutti/exec/transfer.h"
 #include "tutti/memory/host_memory.h"
-#include "tutti/place/stream.h"
 
 namespace tutti {
 

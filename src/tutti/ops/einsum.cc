@@ -202,7 +202,7 @@ class Contraction {
         shape.push_back(term.has(label) ? sizes_.at(label) : 1, site_);
         if (term.has(label)) present.push_back(label);
       }
-      return *try_reshape(in_order(term, present), shape);
+      return reshape(in_order(term, present), shape, site_);
     };
     return TensorArg(spread(a), site_) * TensorArg(spread(b), site_);
   }

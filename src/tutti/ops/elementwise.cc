@@ -2,7 +2,7 @@
 
 #include "tutti/base/error.h"
 #include "tutti/base/text.h"
-#include "tutti/exec/executor.h"
+#include "tutti/exec/dispatch.h"
 #include "tutti/ops/scalar_call.h"
 
 namespace tutti {
@@ -119,7 +119,7 @@ Tensor where(TensorArg condition, TensorArg a, TensorArg b, Site site) {
   call.add(detail::input_of(condition, detail::dtype_of_arg(condition, site), held_condition, site));
   call.add(detail::input_of(a, dtype, held_a, site));
   call.add(detail::input_of(b, dtype, held_b, site));
-  execute(call);
+  dispatch(call);
   for (const TensorArg* arg : {&condition, &a, &b}) arg->let_go();
   return std::move(call.outputs[0]);
 }
@@ -128,8 +128,7 @@ Tensor add_n(std::span<const Tensor> tensors, Site site) {
   if (tensors.empty()) throw InvalidArgument("add_n needs at least one tensor; an empty list was given", site);
   OpCall call(add_n_row, site);
   for (const Tensor& tensor : tensors) call.add(tensor);
-  execute(call);
-  return std::move(call.outputs[0]);
+  return dispatch_one(call);
 }
 
 Tensor cast(const Tensor& x, DType dtype, Site site) {
@@ -137,8 +136,7 @@ Tensor cast(const Tensor& x, DType dtype, Site site) {
   OpCall call(cast_row, site);
   call.add(x);
   call.attributes = Attributes(CastAttributes{dtype});
-  execute(call);
-  return std::move(call.outputs[0]);
+  return dispatch_one(call);
 }
 
 }  // namespace tutti

@@ -5,11 +5,10 @@
 #include "tutti/base/error.h"
 #include "tutti/base/text.h"
 #include "tutti/exec/attributes.h"
-#include "tutti/exec/executor.h"
+#include "tutti/exec/dispatch.h"
 #include "tutti/exec/indexing_attributes.h"
+#include "tutti/ops/arrange.h"
 #include "tutti/ops/index_plan.h"
-#include "tutti/ops/repeats.h"
-#include "tutti/ops/turned.h"
 
 namespace tutti {
 
@@ -61,7 +60,19 @@ void infer_along(Inference& in) {
   in.output(in.dtype(0), indices);
 }
 
-const OpRow& take_row = register_op({.name = "GatherV2", .function = "take", .infer = infer_take, .strided = true});
+// Taking lines of a transposed tensor leaves it transposed.
+Dims arrange_take(OpCall& call, const LogicalDevice&) {
+  if (call.inputs()[1].tensor->shape().size() != 1) return {};
+  const Dims order = detail::axes_by_stride(*call.inputs()[0].tensor);
+  if (order.empty()) [[likely]]
+    return {};
+  const auto axis = static_cast<std::size_t>(call.attributes.as<TakeAttributes>().axis);
+  call.attributes = Attributes(TakeAttributes{static_cast<std::int32_t>(detail::place_of(axis, order))});
+  return order;
+}
+
+const OpRow& take_row =
+    register_op({.name = "GatherV2", .function = "take", .infer = infer_take, .strided = true, .arrange = arrange_take});
 const OpRow& gather_nd_row = register_op({.name = "GatherNd", .function = "index", .infer = infer_gather_nd, .strided = true});
 const OpRow& along_row =
     register_op({.name = "TakeAlongAxis", .function = "take_along_axis", .infer = infer_along, .strided = true});
@@ -71,8 +82,7 @@ Tensor call_take(const Tensor& x, const Tensor& indices, std::size_t axis, Site 
   call.add(x);
   call.add(indices);
   call.attributes = Attributes(TakeAttributes{static_cast<std::int32_t>(axis)});
-  execute(call);
-  return std::move(call.outputs[0]);
+  return dispatch_one(call);
 }
 
 Tensor call_along(const Tensor& x, const Tensor& indices, std::size_t axis, Site site) {
@@ -80,8 +90,7 @@ Tensor call_along(const Tensor& x, const Tensor& indices, std::size_t axis, Site
   call.add(x);
   call.add(indices);
   call.attributes = Attributes(AlongAttributes{static_cast<std::int8_t>(axis)});
-  execute(call);
-  return std::move(call.outputs[0]);
+  return dispatch_one(call);
 }
 
 [[noreturn]] void refuse_along(const char* function, const char* why, const Tensor& x, const Tensor& indices, Site site) {
@@ -95,18 +104,7 @@ Tensor call_along(const Tensor& x, const Tensor& indices, std::size_t axis, Site
 Tensor take(const Tensor& x, const Tensor& indices, std::int64_t axis, Site site) {
   const std::size_t along = checked_axis(axis, x.rank(site), site);
   const Tensor checked = detail::as_indices(indices, site);
-  if (const auto turned = checked.rank() == 1 ? detail::turned(x, site) : std::nullopt)
-    return turned->back(call_take(turned->rows, checked, static_cast<std::size_t>(turned->places[along]), site), site);
-  const std::uint32_t repeated = detail::repeated_axes(x) & ~(1U << along);
-  if (repeated == 0) [[likely]]
-    return call_take(x, checked, along, site);
-  // What is the same along other axes is taken once.
-  const Tensor once = call_take(detail::once_along(x, repeated, site), checked, along, site);
-  Shape shape = once.shape();
-  for (std::size_t i = 0; i < x.rank(); ++i) {
-    if (i != along) shape[i < along ? i : i + checked.rank() - 1] = x.shape()[i];
-  }
-  return broadcast_to(once, shape, site);
+  return call_take(x, checked, along, site);
 }
 
 Tensor index_select(const Tensor& x, std::int64_t axis, const Tensor& indices, Site site) {
@@ -155,8 +153,7 @@ Tensor detail::gather_nd(const Tensor& x, std::size_t first, std::span<const Ten
   GatherAttributes attributes{static_cast<std::int8_t>(first), {}};
   std::copy(names.begin(), names.end(), attributes.names.begin());
   call.attributes = Attributes(attributes);
-  execute(call);
-  return std::move(call.outputs[0]);
+  return dispatch_one(call);
 }
 
 }  // namespace tutti

@@ -19,22 +19,24 @@ std::size_t axes_taken(const Index& item, Site site) {
 // Goes through the items, taking the tensor's axes one after the other.
 class Planner {
  public:
-  Planner(const Shape& shape, const Dims& strides, std::int64_t offset, Site site)
-      : shape_(shape), strides_(strides), site_(site) {
-    plan_.offset = offset;
-  }
+  Planner(const Shape& shape, IndexPlan& plan, Site site)
+      : shape_(shape), strides_(dense_strides(shape)), site_(site), plan_(plan) {}
 
   void operator()(std::int64_t position) {
     joins_group();
     const std::int64_t size = shape_[at_];
     if (position < -size || position >= size)
       throw InvalidArgument(index_out_of_range(position, static_cast<std::int64_t>(at_), size), site_);
-    plan_.offset += (position < 0 ? position + size : position) * strides_[at_];
+    const std::int64_t start = position < 0 ? position + size : position;
+    plan_.part.axes.push_back({start, 1, 1});
+    plan_.part.dropped = static_cast<std::uint8_t>(plan_.part.dropped | 1U << at_);
+    plan_.offset += start * strides_[at_];
     ++at_;
   }
   void operator()(const Range& range) {
     ends_group();
     const Stretch stretch = resolve_range(range, shape_[at_], site_);
+    plan_.part.axes.push_back(stretch);
     plan_.offset += stretch.start * strides_[at_];
     push(stretch.count, strides_[at_] * stretch.step);
     ++at_;
@@ -45,6 +47,7 @@ class Planner {
   }
   void operator()(NewAxis) {
     ends_group();
+    if (plan_.shape.size() < most_axes) plan_.part.added = static_cast<std::uint8_t>(plan_.part.added | 1U << plan_.shape.size());
     push(1, 0);
   }
   void operator()(const Tensor& tensor) {
@@ -69,7 +72,7 @@ class Planner {
     }
   }
 
-  IndexPlan run(std::span<const Index> items) {
+  void run(std::span<const Index> items) {
     std::size_t taken = 0;
     int ellipses = 0;
     for (const Index& item : items) {
@@ -85,7 +88,6 @@ class Planner {
     left_over_ = shape_.size() - taken;
     for (const Index& item : items) std::visit(*this, item.item());
     while (at_ < shape_.size()) keep_axis();
-    return std::move(plan_);
   }
 
  private:
@@ -106,14 +108,15 @@ class Planner {
     plan_.strides.push_back(stride);
   }
   void keep_axis() {
+    plan_.part.axes.push_back({0, shape_[at_], 1});
     push(shape_[at_], strides_[at_]);
     ++at_;
   }
 
   const Shape& shape_;
-  const Dims& strides_;
+  const Dims strides_;
   Site site_;
-  IndexPlan plan_;
+  IndexPlan& plan_;
   std::size_t at_ = 0;  // the next axis of the tensor
   std::size_t left_over_ = 0;
   Group group_ = Group::none;
@@ -132,28 +135,26 @@ void IndexPlan::replace_mask(std::size_t number, const Tensor& positions, Site s
   for (std::size_t i = 0; i < mask.tensor.rank(); ++i) {
     const auto column = static_cast<std::int64_t>(i);
     const Tensor one = slice(positions, 1, {column, column + 1}, site);
-    indices[mask.first + i] = *try_reshape(one, {positions.shape()[0]});
+    indices[mask.first + i] = reshape(one, {positions.shape()[0]}, site);
   }
   has_indices = true;
 }
 
-IndexPlan plan_index(const Shape& shape, const Dims& strides, std::int64_t offset, std::span<const Index> items, Site site) {
-  return Planner(shape, strides, offset, site).run(items);
-}
-
-Tensor view_of(const Tensor& x, const Shape& shape, const Dims& strides, std::int64_t offset) {
-  return Tensor(Ref<TensorImpl>(FreeList<TensorImpl>::make(x.impl().buffer(), x.dtype(), shape, strides, offset)));
+IndexPlan plan_index(const Shape& shape, std::span<const Index> items, Site site) {
+  IndexPlan plan;
+  Planner(shape, plan, site).run(items);
+  return plan;
 }
 
 Tensor view_by(const Tensor& x, std::span<const Index> items, Site site) {
-  const IndexPlan plan = plan_index(x.shape(site), x.strides(), x.impl().offset(), items, site);
-  return view_of(x, plan.shape, plan.strides, plan.offset);
+  return slice_by(x, plan_index(x.shape(site), items, site).part, site);
 }
 
 ArrangedIndex arrange(const IndexPlan& plan, Site site) {
   ArrangedIndex out;
   Shape common;
   const auto push = [&](std::size_t axis) {
+    out.axes.push_back(static_cast<std::int64_t>(axis));
     out.shape.push_back(plan.shape[axis]);
     out.strides.push_back(plan.strides[axis]);
   };

@@ -7,6 +7,7 @@
 #include <span>
 
 #include "tutti/ops/index.h"
+#include "tutti/ops/views.h"
 
 namespace tutti::detail {
 
@@ -16,7 +17,8 @@ struct IndexPlan {
     std::size_t first = 0;  // of the axes it covers
   };
 
-  // After integers, ranges, ellipsis and new axes.
+  // After integers, ranges, ellipsis and new axes: the part of the tensor, and where it lies if the tensor is contiguous.
+  SliceAttributes part;
   Shape shape;
   Dims strides;
   std::int64_t offset = 0;
@@ -37,16 +39,15 @@ struct IndexPlan {
   void replace_mask(std::size_t number, const Tensor& positions, Site site);
 };
 
-// Of a tensor that lies so. Throws for items that do not fit it.
-IndexPlan plan_index(const Shape& shape, const Dims& strides, std::int64_t offset, std::span<const Index> items, Site site);
+// Throws for items that do not fit the shape.
+IndexPlan plan_index(const Shape& shape, std::span<const Index> items, Site site);
 
-// The same elements looked at another way.
-Tensor view_of(const Tensor& x, const Shape& shape, const Dims& strides, std::int64_t offset);
 // The view that is left of a tensor after integers, ranges, ellipsis and new axes; other items keep their axes.
 Tensor view_by(const Tensor& x, std::span<const Index> items, Site site);
 
 // A plan without masks, its axes in the order kernels want: outer ..., indexed ..., inner ...
 struct ArrangedIndex {
+  Dims axes;  // of the plan, in that order
   Shape shape;
   Dims strides;
   std::size_t first = 0;

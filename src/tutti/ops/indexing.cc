@@ -1,59 +1,71 @@
 #include "tutti/ops/indexing.h"
 
+#include "tutti/exec/dispatch.h"
 #include "tutti/exec/transfer.h"
 #include "tutti/ops/index_plan.h"
-#include "tutti/ops/repeats.h"
 #include "tutti/place/placement.h"
 
 namespace tutti {
 
 Tensor index(const Tensor& x, std::span<const Index> items, Site site) {
-  detail::IndexPlan plan = detail::plan_index(x.shape(site), x.strides(), x.impl().offset(), items, site);
-  if (plan.is_view()) return detail::view_of(x, plan.shape, plan.strides, plan.offset);
+  detail::IndexPlan plan = detail::plan_index(x.shape(site), items, site);
+  Tensor part = detail::slice_by(x, plan.part, site);
+  if (plan.is_view()) return part;
   if (plan.is_one_mask() && plan.masks[0].tensor.rank() == plan.shape.size())
-    return masked_select(detail::view_of(x, plan.shape, plan.strides, plan.offset), plan.masks[0].tensor, site);
+    return masked_select(part, plan.masks[0].tensor, site);
   for (std::size_t i = 0; i < plan.mask_count; ++i) plan.replace_mask(i, nonzero(plan.masks[i].tensor, site), site);
   const detail::ArrangedIndex arranged = detail::arrange(plan, site);
-  return detail::gather_nd(detail::view_of(x, arranged.shape, arranged.strides, plan.offset), arranged.first,
+  return detail::gather_nd(permute_dims(part, arranged.axes, site), arranged.first,
                            std::span(arranged.indices).first(arranged.count), arranged.names, site);
 }
 
-static Tensor copied_where_it_is(const Tensor& x, Site site) {
-  return copy_to_device(x, runtime(site).of(x.impl(site).buffer()->device()), "_Copy", -1, site);
+namespace {
+
+struct PinAttributes {
+  LogicalDevice* by;
+};
+
+void run_pin(OpCall& call) {
+  record_placement("_Copy", runtime(call.site).cpu(), PlacementReason::explicit_copy, call.site);
+  call.outputs.push_back(pinned_copy(call.tensor(0), *call.attributes.as<PinAttributes>().by, call.site));
 }
+
+void run_contiguous(OpCall& call) {
+  const Tensor x = call.tensor(0);
+  LogicalDevice& here = runtime(call.site).of(x.impl().buffer()->device());
+  call.outputs.push_back(x.is_contiguous() ? x : fresh_copy(x, here, call.site));
+}
+
+const OpRow& pin_row = register_op({.name = "_Pin", .function = "pin", .kind = OpKind::copy, .run = run_pin});
+const OpRow& contiguous_row =
+    register_op({.name = "_Contiguous", .function = "contiguous", .kind = OpKind::copy, .run = run_contiguous});
+
+}  // namespace
 
 Tensor contiguous(const Tensor& x, Site site) {
-  const std::uint32_t repeated = x.rank(site) == 0 ? 0 : detail::repeated_axes(x);
-  if (repeated == 0 || !detail::is_worth_two_ops(x, site)) [[likely]]
-    return copied_where_it_is(x, site);
-  // Elements that are written many times and lie apart are put side by side first.
-  const Tensor once = detail::once_along(x, repeated, site);
-  if (detail::lies_side_by_side(once)) return copied_where_it_is(x, site);
-  return copied_where_it_is(broadcast_to(copied_where_it_is(once, site), x.shape(), site), site);
-}
-
-Tensor reshape(const Tensor& x, const Shape& shape, Site site) {
-  const Shape resolved = resolve_reshape(x.shape(site), shape, site);
-  if (std::optional<Tensor> view = try_reshape(x, resolved)) return *std::move(view);
-  return *try_reshape(contiguous(x, site), resolved);
+  OpCall call(contiguous_row, site);
+  call.add(x);
+  return dispatch_one(call);
 }
 
 Tensor copy_to(const Tensor& x, std::string_view device, Site site) {
-  (void)x.impl(site);  // before anything is recorded
-  LogicalDevice& to = find_device(device, site);
-  record_placement("_Copy", to, PlacementReason::explicit_copy, site);
-  return fresh_copy(x, to, site);
+  static const OpRow& copy_row = find_op("_Copy");
+  OpCall call(copy_row, site);
+  call.add(x);
+  call.pinned = &find_device(device, site);
+  return dispatch_one(call);
 }
 
 Tensor pin(const Tensor& x, std::string_view device, Site site) {
-  (void)x.impl(site);  // before anything is recorded
+  OpCall call(pin_row, site);
+  call.add(x);
   Runtime& instance = runtime(site);
   LogicalDevice* by = device.empty() ? &instance.cpu() : &find_device(device, site);
   for (LogicalDevice* each : instance.devices()) {
     if (device.empty() && by->staging() == nullptr && each->staging() != nullptr) by = each;
   }
-  record_placement("_Copy", instance.cpu(), PlacementReason::explicit_copy, site);
-  return pinned_copy(x, *by, site);
+  call.attributes = Attributes(PinAttributes{by});
+  return dispatch_one(call);
 }
 
 bool is_pinned(const Tensor& x, Site site) {

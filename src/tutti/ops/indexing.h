@@ -9,6 +9,7 @@
 #include "tutti/ops/gather.h"
 #include "tutti/ops/index.h"
 #include "tutti/ops/selection.h"
+#include "tutti/ops/views.h"
 
 namespace tutti {
 
@@ -20,8 +21,6 @@ inline Tensor index(const Tensor& x, std::initializer_list<Index> items, Site si
   return index(x, std::span(items.begin(), items.size()), site);
 }
 
-// A view where strides allow it, else a copy. One size may be -1.
-Tensor reshape(const Tensor& x, const Shape& shape, Site site = {});
 // The same elements in dense row order; x itself if it is.
 Tensor contiguous(const Tensor& x, Site site = {});
 // A copy of its own on that device ("GPU:1"), also if it is there already.

@@ -4,7 +4,7 @@
 
 #include "tutti/base/error.h"
 #include "tutti/base/text.h"
-#include "tutti/exec/executor.h"
+#include "tutti/exec/dispatch.h"
 #include "tutti/exec/linear_algebra_attributes.h"
 #include "tutti/ops/elementwise.h"
 #include "tutti/ops/reduction.h"
@@ -91,8 +91,7 @@ const OpRow& qr_row = register_op(decomposition("Qr", "qr", infer_qr));
 Tensor run(const OpRow& row, const Tensor& x, Site site) {
   OpCall call(row, site);
   call.add(x);
-  execute(call);
-  return std::move(call.outputs[0]);
+  return dispatch_one(call);
 }
 
 std::int64_t product(std::span<const std::int64_t> sizes) {
@@ -195,16 +194,15 @@ Tensor cholesky(const Tensor& x, const CholeskyOptions& options, Site site) {
   OpCall call(cholesky_row, site);
   call.add(x);
   call.attributes = Attributes(CholeskyAttributes{.upper = options.upper});
-  execute(call);
-  return std::move(call.outputs[0]);
+  return dispatch_one(call);
 }
 
 CholeskyResult cholesky_ex(const Tensor& x, const CholeskyOptions& options, Site site) {
   OpCall call(cholesky_row, site);
   call.add(x);
   call.attributes = Attributes(CholeskyAttributes{.upper = options.upper, .wants_info = true});
-  execute(call);
-  return {std::move(call.outputs[0]), std::move(call.outputs[1])};
+  dispatch(call);
+  return {call.outputs.take(0), call.outputs.take(1)};
 }
 
 Tensor solve(const Tensor& a, const Tensor& b, Site site) {
@@ -227,8 +225,7 @@ Tensor solve(const Tensor& a, const Tensor& b, Site site) {
   OpCall call(solve_row, site);
   call.add(left);
   call.add(right);
-  execute(call);
-  return std::move(call.outputs[0]);
+  return dispatch_one(call);
 }
 
 Tensor inv(const Tensor& x, Site site) { return run(inverse_row, x, site); }
@@ -237,16 +234,16 @@ Tensor det(const Tensor& x, Site site) { return run(determinant_row, x, site); }
 SignAndLog slogdet(const Tensor& x, Site site) {
   OpCall call(log_determinant_row, site);
   call.add(x);
-  execute(call);
-  return {std::move(call.outputs[0]), std::move(call.outputs[1])};
+  dispatch(call);
+  return {call.outputs.take(0), call.outputs.take(1)};
 }
 
 QrFactors qr(const Tensor& x, const QrOptions& options, Site site) {
   OpCall call(qr_row, site);
   call.add(x);
   call.attributes = Attributes(QrAttributes{options.complete});
-  execute(call);
-  return {std::move(call.outputs[0]), std::move(call.outputs[1])};
+  dispatch(call);
+  return {call.outputs.take(0), call.outputs.take(1)};
 }
 
 }  // namespace tutti

@@ -5,10 +5,10 @@
 
 #include "tutti/base/error.h"
 #include "tutti/base/text.h"
-#include "tutti/exec/executor.h"
+#include "tutti/exec/dispatch.h"
 #include "tutti/exec/manipulation_attributes.h"
+#include "tutti/ops/arrange.h"
 #include "tutti/ops/elementwise.h"
-#include "tutti/ops/turned.h"
 
 namespace tutti {
 
@@ -43,8 +43,37 @@ void infer_pad(Inference& in) {
   in.output(in.dtype(0), out);
 }
 
-const OpRow& concat_row = register_op({.name = "ConcatV2", .function = "concat", .infer = infer_concat, .strided = true});
-const OpRow& pad_row = register_op({.name = "PadV2", .function = "pad", .infer = infer_pad, .strided = true});
+// Tensors that are all transposed alike give one that is, too.
+Dims arrange_concat(OpCall& call, const LogicalDevice&) {
+  const Dims order = detail::axes_by_stride(*call.inputs()[0].tensor);
+  if (order.empty()) [[likely]]
+    return {};
+  for (const OpInput& input : call.inputs()) {
+    if (!(detail::axes_by_stride(*input.tensor) == order)) return {};
+  }
+  const auto axis = static_cast<std::size_t>(call.attributes.as<ConcatAttributes>().axis);
+  call.attributes = Attributes(ConcatAttributes{static_cast<std::int32_t>(detail::place_of(axis, order))});
+  return order;
+}
+
+Dims arrange_pad(OpCall& call, const LogicalDevice&) {
+  const Dims order = detail::axes_by_stride(*call.inputs()[0].tensor);
+  if (order.empty()) [[likely]]
+    return {};
+  const auto widths = call.attributes.as<PadAttributes>();
+  PadAttributes arranged;
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    arranged.before[i] = widths.before[static_cast<std::size_t>(order[i])];
+    arranged.after[i] = widths.after[static_cast<std::size_t>(order[i])];
+  }
+  call.attributes = Attributes(arranged);
+  return order;
+}
+
+const OpRow& concat_row =
+    register_op({.name = "ConcatV2", .function = "concat", .infer = infer_concat, .strided = true, .arrange = arrange_concat});
+const OpRow& pad_row =
+    register_op({.name = "PadV2", .function = "pad", .infer = infer_pad, .strided = true, .arrange = arrange_pad});
 
 // A call takes no more; longer lists are joined in two rounds.
 constexpr std::size_t most_joined = 4096;
@@ -59,8 +88,7 @@ Tensor join(std::span<const Tensor> tensors, std::size_t axis, Site site) {
   OpCall call(concat_row, site);
   for (const Tensor& x : tensors) call.add(x);
   call.attributes = Attributes(ConcatAttributes{static_cast<std::int32_t>(axis)});
-  execute(call);
-  return std::move(call.outputs[0]);
+  return dispatch_one(call);
 }
 
 // The tensors in one dtype, each changed by `change`.
@@ -143,11 +171,6 @@ Tensor roll(const Tensor& x, const Dims& shifts, const Dims& axes, Site site) {
     throw InvalidArgument(
         text("roll got ", shifts.size(), " shifts ", to_string(shifts), " for ", axes.size(), " axes ", to_string(axes)), site);
   }
-  if (const auto turned = detail::turned(x, site)) {
-    Dims places;
-    for (const std::int64_t axis : axes) places.push_back(turned->places[checked_axis(axis, x.rank(), site)]);
-    return turned->back(roll(turned->rows, shifts, places, site), site);
-  }
   Tensor out = x;
   for (std::size_t i = 0; i < axes.size(); ++i) {
     const std::size_t axis = checked_axis(axes[i], x.rank(site), site);
@@ -168,8 +191,6 @@ Tensor repeat(const Tensor& x, std::int64_t times, std::optional<std::int64_t> a
   Shape shape = x.shape();
   if (__builtin_mul_overflow(shape[at], times, &shape[at])) shape[at] = -1;
   check_grown("repeat", shape, site);
-  if (const auto turned = detail::turned(x, site))
-    return turned->back(repeat(turned->rows, times, turned->places[at], site), site);
   const bool has_room = x.rank() < most_axes;
   const Around sizes = around(x.shape(), at);
   const Tensor loose = has_room ? expand_dims(x, static_cast<std::int64_t>(at) + 1, site)
@@ -194,12 +215,7 @@ Tensor tile(const Tensor& x, const Dims& repetitions, Site site) {
     if (times[i] != 1 && from[i] != 1) ++loose_rank;
   }
   check_grown("tile", shape, site);
-  if (const auto turned = rank == x.rank() ? detail::turned(x, site) : std::nullopt) {
-    Dims turned_times;
-    for (const std::int64_t axis : turned->axes) turned_times.push_back(times[static_cast<std::size_t>(axis)]);
-    return turned->back(tile(turned->rows, turned_times, site), site);
-  }
-  Tensor out = *try_reshape(x, from);
+  Tensor out = reshape(x, from, site);
   if (loose_rank <= most_axes) {
     // A new axis in front of each one that is repeated; an axis of size 1 grows by itself.
     Shape loose;
@@ -212,7 +228,7 @@ Tensor tile(const Tensor& x, const Dims& repetitions, Site site) {
       loose.push_back(from[i]);
       grown.push_back(from[i] == 1 ? times[i] : from[i]);
     }
-    return reshape(broadcast_to(*try_reshape(out, loose), grown, site), shape, site);
+    return reshape(broadcast_to(reshape(out, loose, site), grown, site), shape, site);
   }
   for (std::size_t i = rank; i-- > 0;) {
     if (times[i] != 1) out = tile_axis(out, i, times[i], site);
@@ -226,11 +242,9 @@ Tensor pad(const Tensor& x, const std::vector<PadWidth>& widths, TensorArg value
   }
   if (!value.is_number() && value.tensor().rank(site) != 0)
     throw ShapeError(text("pad: the value must be one element, not of shape ", to_string(value.tensor().shape())), site);
-  const std::optional<detail::Turned> turned = detail::turned(x, site);
   PadAttributes attributes;
   for (std::size_t i = 0; i < x.rank(site); ++i) {
-    const std::size_t axis = turned ? static_cast<std::size_t>(turned->axes[i]) : i;
-    const PadWidth& width = widths[widths.size() == 1 ? 0 : axis];
+    const PadWidth& width = widths[widths.size() == 1 ? 0 : i];
     if (width.before < 0 || width.after < 0)
       throw ShapeError(text("pad: the widths (", width.before, ", ", width.after, ") must not be negative"), site);
     attributes.before[i] = width.before;
@@ -238,11 +252,10 @@ Tensor pad(const Tensor& x, const std::vector<PadWidth>& widths, TensorArg value
   }
   Tensor held;
   OpCall call(pad_row, site);
-  call.add(turned ? turned->rows : x);
+  call.add(x);
   call.add(detail::input_of(value, x.dtype(), held, site));
   call.attributes = Attributes(attributes);
-  execute(call);
-  return turned ? turned->back(call.outputs[0], site) : std::move(call.outputs[0]);
+  return dispatch_one(call);
 }
 
 }  // namespace tutti

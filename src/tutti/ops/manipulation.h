@@ -9,7 +9,7 @@
 
 #include "tutti/ops/indexing.h"
 #include "tutti/ops/tensor_arg.h"
-#include "tutti/tensor/view.h"
+#include "tutti/ops/views.h"
 
 namespace tutti {
 

@@ -8,10 +8,10 @@ namespace tutti {
 namespace {
 
 // The axes of x that `axes` lists, and new ones where it marks them.
-Tensor with_axes(const Tensor& x, const Dims& axes) {
+Tensor with_axes(const Tensor& x, const Dims& axes, Site site) {
   Shape shape;
   for (const std::int64_t axis : axes) shape.push_back(axis == detail::new_axis_mark ? 1 : x.shape()[axis]);
-  return *try_reshape(x, shape);
+  return reshape(x, shape, site);
 }
 
 Tensor part(const Tensor& x, std::size_t axis, std::int64_t start, std::int64_t stop, Site site) {
@@ -36,21 +36,21 @@ std::vector<Tensor> broadcast_arrays(std::span<const Tensor> tensors, Site site)
 }
 
 Tensor expand_dims(const Tensor& x, const Dims& axes, Site site) {
-  return with_axes(x, detail::expanded_axes(x.shape(site), axes, site));
+  return with_axes(x, detail::expanded_axes(x.shape(site), axes, site), site);
 }
 
 Tensor squeeze(const Tensor& x, const Dims& axes, Site site) {
-  return with_axes(x, detail::squeezed_axes(x.shape(site), axes, site));
+  return with_axes(x, detail::squeezed_axes(x.shape(site), axes, site), site);
 }
 Tensor squeeze(const Tensor& x, Site site) { return squeeze(x, detail::single_axes(x.shape(site)), site); }
 
 Tensor flip(const Tensor& x, const Dims& axes, Site site) {
   const auto is_named = detail::named_axes("flip", axes, x.rank(site), site);
-  Tensor out = x;
+  SliceAttributes part = detail::whole(x.shape());
   for (std::size_t i = 0; i < x.rank(); ++i) {
-    if (is_named[i]) out = slice(out, static_cast<std::int64_t>(i), {{}, {}, -1}, site);
+    if (is_named[i]) part.axes[i] = resolve_range({{}, {}, -1}, x.shape()[i], site);
   }
-  return out;
+  return detail::slice_by(x, part, site);
 }
 
 Tensor flip(const Tensor& x, Site site) { return flip(x, detail::reversed_axes(x.rank(site)), site); }
@@ -66,12 +66,13 @@ Tensor matrix_transpose(const Tensor& x, Site site) {
 
 std::vector<Tensor> unstack(const Tensor& x, std::int64_t axis, Site site) {
   const std::size_t at = checked_axis(axis, x.rank(site), site);
-  Shape shape;
-  for (std::size_t i = 0; i < x.rank(); ++i) {
-    if (i != at) shape.push_back(x.shape()[i]);
-  }
+  SliceAttributes part = detail::whole(x.shape());
+  part.dropped = static_cast<std::uint8_t>(1U << at);
   std::vector<Tensor> out;
-  for (std::int64_t i = 0; i < x.shape()[at]; ++i) out.push_back(*try_reshape(part(x, at, i, i + 1, site), shape));
+  for (std::int64_t i = 0; i < x.shape()[at]; ++i) {
+    part.axes[at] = {i, 1, 1};
+    out.push_back(detail::slice_by(x, part, site));
+  }
   return out;
 }
 

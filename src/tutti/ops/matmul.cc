@@ -6,9 +6,9 @@
 #include "tutti/base/error.h"
 #include "tutti/base/text.h"
 #include "tutti/exec/attributes.h"
-#include "tutti/exec/executor.h"
+#include "tutti/exec/dispatch.h"
 #include "tutti/ops/elementwise.h"
-#include "tutti/tensor/view.h"
+#include "tutti/ops/views.h"
 
 namespace tutti {
 
@@ -44,8 +44,7 @@ Tensor product(const Tensor& a, const Tensor& b, Site site) {
   call.add(a);
   call.add(b);
   call.attributes = Attributes(MatMulAttributes{.tf32 = allows_tf32()});
-  execute(call);
-  return std::move(call.outputs[0]);
+  return dispatch_one(call);
 }
 
 Shape batch_of(const Shape& shape) { return Shape(shape.view().first(shape.size() - 2)); }
@@ -75,8 +74,8 @@ Tensor matmul(const Tensor& a, const Tensor& b, Site site) {
                      site);
   }
   if (a.rank() == 1 || b.rank() == 1) {
-    const Tensor left = a.rank() == 1 ? *try_reshape(a, {1, a.shape()[0]}) : a;
-    const Tensor right = b.rank() == 1 ? *try_reshape(b, {b.shape()[0], 1}) : b;
+    const Tensor left = a.rank() == 1 ? reshape(a, {1, a.shape()[0]}, site) : a;
+    const Tensor right = b.rank() == 1 ? reshape(b, {b.shape()[0], 1}, site) : b;
     const Tensor out = matmul(left, right, site);
     Shape shape;
     for (std::size_t i = 0; i < out.rank(); ++i) {
@@ -84,7 +83,7 @@ Tensor matmul(const Tensor& a, const Tensor& b, Site site) {
       const bool is_column = b.rank() == 1 && i + 1 == out.rank();
       if (!is_row && !is_column) shape.push_back(out.shape()[i]);
     }
-    return *try_reshape(out, shape);
+    return reshape(out, shape, site);
   }
   const std::optional<Shape> batch = broadcast(batch_of(a.shape()), batch_of(b.shape()));
   if (!batch) {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "tutti/ops/generator.h"
+#include "tutti/exec/generator.h"
 #include "tutti/ops/tensor_arg.h"
 
 namespace tutti {

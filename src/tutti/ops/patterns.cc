@@ -5,11 +5,11 @@
 
 #include "tutti/base/error.h"
 #include "tutti/base/text.h"
-#include "tutti/exec/executor.h"
+#include "tutti/exec/dispatch.h"
 #include "tutti/exec/manipulation_attributes.h"
 #include "tutti/exec/transfer.h"
 #include "tutti/ops/creation.h"
-#include "tutti/tensor/view.h"
+#include "tutti/ops/views.h"
 
 namespace tutti {
 
@@ -35,16 +35,14 @@ Tensor make_range(const RangeAttributes& range, std::int64_t count, DType dtype,
   OpCall call(range_row, site);
   call.attributes = Attributes(range);
   call.wanted = &spec;
-  execute(call);
-  return std::move(call.outputs[0]);
+  return dispatch_one(call);
 }
 
 Tensor band(const Tensor& x, std::int64_t low, std::int64_t high, Site site) {
   OpCall call(band_row, site);
   call.add(x);
   call.attributes = Attributes(BandAttributes{low, high});
-  execute(call);
-  return std::move(call.outputs[0]);
+  return dispatch_one(call);
 }
 
 bool is_whole(const NumberArg& number) { return number.value().kind != DTypeKind::floating; }
@@ -161,7 +159,7 @@ std::vector<Tensor> meshgrid(std::span<const Tensor> vectors, const MeshgridOpti
     for (std::size_t axis = 0; axis < grid.size(); ++axis) along.push_back(1);
     const std::size_t at = swaps && i < 2 ? 1 - i : i;
     along[at] = grid[at];
-    out.push_back(broadcast_to(*try_reshape(vectors[i], along), grid, site));
+    out.push_back(broadcast_to(reshape(vectors[i], along, site), grid, site));
   }
   return out;
 }

@@ -6,7 +6,7 @@
 #include "tutti/base/error.h"
 #include "tutti/base/text.h"
 #include "tutti/exec/attributes.h"
-#include "tutti/exec/executor.h"
+#include "tutti/exec/dispatch.h"
 #include "tutti/exec/random_attributes.h"
 #include "tutti/exec/transfer.h"
 #include "tutti/ops/draw.h"
@@ -31,14 +31,10 @@ Tensor drawn(const OpRow& row, DType dtype, const Shape& shape, const detail::Dr
              Draw attributes, Site site) {
   const OutputSpec spec{dtype, shape};
   checked_bytes(dtype, shape, site);
-  const Generator::Reserved numbers = detail::numbers_for(source, *element_count(shape), per_block, site);
-  attributes.key = numbers.key;
-  attributes.counter = numbers.counter;
   OpCall call(row, site);
-  call.attributes = Attributes(attributes);
+  detail::set_numbers(call, attributes, source, *element_count(shape), per_block);
   call.wanted = &spec;
-  execute(call);
-  return std::move(call.outputs[0]);
+  return dispatch_one(call);
 }
 
 // The bounds as the dtype has them: whole numbers for integers. The interval must lie within what the dtype holds.

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "tutti/ops/generator.h"
+#include "tutti/exec/generator.h"
 #include "tutti/tensor/tensor.h"
 
 namespace tutti {

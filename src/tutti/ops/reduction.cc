@@ -4,13 +4,11 @@
 
 #include "tutti/base/error.h"
 #include "tutti/base/text.h"
-#include "tutti/exec/executor.h"
+#include "tutti/exec/dispatch.h"
 #include "tutti/exec/reduction_attributes.h"
 #include "tutti/ops/elementwise.h"
 #include "tutti/ops/indexing.h"
-#include "tutti/ops/on_host.h"
-#include "tutti/ops/repeats.h"
-#include "tutti/tensor/view.h"
+#include "tutti/ops/views.h"
 
 namespace tutti {
 
@@ -55,12 +53,6 @@ void infer_argument(Inference& in) {
   in.expect_inputs(1);
   const Shape& shape = in.shape(0);
   const std::int32_t asked = in.attributes<ArgumentAttributes>().axis;
-  if (asked == ArgumentAttributes::all_axes) {
-    for (const std::int64_t size : shape.view()) {
-      if (size == 0) in.reject_shapes("there is nothing to choose from");
-    }
-    return in.output(DType::i64, Shape{});
-  }
   const std::size_t axis = checked_axis(asked, shape.size(), in.site());
   if (shape[axis] == 0) in.reject_shapes("there is nothing to choose from");
   Shape kept(shape.view().first(axis));
@@ -89,71 +81,32 @@ const OpRow& norm_row =
 const OpRow& argmax_row = register_op({.name = "ArgMax", .function = "argmax", .infer = infer_argument, .strided = true});
 const OpRow& argmin_row = register_op({.name = "ArgMin", .function = "argmin", .infer = infer_argument, .strided = true});
 
-// The shape of the result: a reduced axis has size 1 or is gone.
-Shape shape_without(const Shape& from, std::uint32_t mask, bool keepdims) {
-  Shape out;
+// The shape with size 1 along the reduced axes.
+Shape shape_without(const Shape& from, std::uint32_t mask) {
+  Shape out = from;
   for (std::size_t i = 0; i < from.size(); ++i) {
-    const bool is_reduced = (mask >> i & 1U) != 0;
-    if (!is_reduced) out.push_back(from[i]);
-    if (is_reduced && keepdims) out.push_back(1);
+    if ((mask >> i & 1U) != 0) out[i] = 1;
   }
   return out;
 }
 
-// What elements that are there several times do to a result: nothing, or something.
-enum class Repeats : std::uint8_t { ignored, counted };
-
-// Runs the call over x, with one element along the axes in `once` and, where the result has those, repeats it there.
-Tensor run_over(OpCall& call, const Tensor& x, std::uint32_t mask, std::uint32_t once, bool keepdims, Site site) {
-  const std::uint32_t dropped = x.size() == 0 ? 0 : detail::repeated_axes(x) & once;
-  if (dropped == 0) [[likely]] {
-    call.add(x);
-    execute(call);
-    Tensor& out = call.outputs[0];
-    return keepdims ? *try_reshape(out, shape_without(x.shape(), mask, true)) : std::move(out);
-  }
-  const Tensor few = detail::once_along(x, dropped, site);
-  call.add(few);
-  execute(call);
-  const Tensor out = *try_reshape(call.outputs[0], shape_without(few.shape(), mask, keepdims));
-  const Shape wanted = shape_without(x.shape(), mask, keepdims);
-  return out.shape() == wanted ? out : broadcast_to(out, wanted, site);
+// Runs the call over x and, with keepdims, gives the reduced axes back.
+Tensor run_over(OpCall& call, const Tensor& x, std::uint32_t mask, bool keepdims, Site site) {
+  call.add(x);
+  Tensor out = dispatch_one(call);
+  return keepdims ? reshape(out, shape_without(x.shape(), mask), site) : out;
 }
 
-Tensor reduce(const OpRow& row, const Tensor& x, const ReducedAxes& axes, bool keepdims, Site site, double parameter = 0,
-              Repeats repeats = Repeats::counted) {
+Tensor reduce(const OpRow& row, const Tensor& x, const ReducedAxes& axes, bool keepdims, Site site, double parameter = 0) {
   const std::uint32_t mask = axes.mask(x.rank(site), site);
   OpCall call(row, site);
   call.attributes = Attributes(ReductionAttributes{mask, parameter});
-  return run_over(call, x, mask, repeats == Repeats::ignored ? ~0U : ~mask, keepdims, site);
-}
-
-// The axes that are reduced along repeated elements, where that pays.
-std::uint32_t worth_counting(const Tensor& x, const ReducedAxes& axes, Site site) {
-  const std::uint32_t repeated = detail::is_worth_two_ops(x, site) ? detail::repeated_axes(x) : 0;
-  return repeated == 0 ? 0 : repeated & axes.mask(x.rank(), site);
-}
-
-// A sum of n equal elements is n times one of them: rounded once, where a sum of floats is rounded at every step. Halves are
-// multiplied before they are rounded.
-Tensor sum_over(const OpRow& row, const Tensor& x, const ReducedAxes& axes, bool keepdims, Site site) {
-  const std::uint32_t repeated = worth_counting(x, axes, site);
-  if (repeated == 0) return reduce(row, x, axes, keepdims, site);
-  const bool is_half = &row == &sum_row && half_dtypes.contains(x.dtype());
-  const Tensor few = detail::once_along(x, repeated, site);
-  const std::int64_t times = detail::times_along(x, repeated);
-  Tensor out = reduce(row, is_half ? cast(few, DType::f32, site) : few, axes, keepdims, site);
-  if (!is_floating(out.dtype())) return multiply(std::move(out), times, site);
-  out = multiply(std::move(out), static_cast<double>(times), site);
-  return is_half ? cast(out, x.dtype(), site) : out;
+  return run_over(call, x, mask, keepdims, site);
 }
 
 // With elements of the dtype asked for. Integers are cut off at the end: they wrap either way.
 Tensor reduce_as(const OpRow& row, const Tensor& x, const ReducedAxes& axes, const SumOptions& options, Site site) {
-  const auto run = [&](const Tensor& elements) {
-    return &row == &sum_row ? sum_over(row, elements, axes, options.keepdims, site)
-                            : reduce(row, elements, axes, options.keepdims, site);
-  };
+  const auto run = [&](const Tensor& elements) { return reduce(row, elements, axes, options.keepdims, site); };
   if (!options.dtype) return run(x);
   const DType dtype = *options.dtype;
   if (dtype == DType::boolean)
@@ -162,43 +115,16 @@ Tensor reduce_as(const OpRow& row, const Tensor& x, const ReducedAxes& axes, con
   return cast(run(cast_first ? cast(x, dtype, site) : x), dtype, site);
 }
 
-// One element or several that are the same: not counted.
-Tensor choose(const OpRow& row, const Tensor& x, const ReducedAxes& axes, bool keepdims, Site site, double parameter = 0) {
-  return reduce(row, x, axes, keepdims, site, parameter, Repeats::ignored);
-}
-
-// Of a population its parts of equal size are as good as the whole; of a sample the number of elements counts.
-Tensor spread(const OpRow& row, const Tensor& x, const ReducedAxes& axes, const VarianceOptions& options, Site site) {
-  const Repeats repeats = options.correction == 0 ? Repeats::ignored : Repeats::counted;
-  return reduce(row, x, axes, options.keepdims, site, options.correction, repeats);
-}
-
-Tensor norm_over(const Tensor& x, const ReducedAxes& axes, double order, bool keepdims, Site site) {
-  if (std::isinf(order)) return choose(norm_row, x, axes, keepdims, site, order);
-  // Small orders have factors beyond all bounds.
-  const bool is_plain = order >= 1 && wide_floats.contains(x.dtype(site));
-  const std::uint32_t repeated = is_plain ? worth_counting(x, axes, site) : 0;
-  if (repeated == 0) return reduce(norm_row, x, axes, keepdims, site, order);
-  const double factor = std::pow(static_cast<double>(detail::times_along(x, repeated)), 1 / order);
-  return multiply(reduce(norm_row, detail::once_along(x, repeated, site), axes, keepdims, site, order), factor, site);
-}
-
 // The first of several equal ones counts.
 Tensor find(const OpRow& row, const Tensor& x, std::size_t axis, bool keepdims, Site site) {
   OpCall call(row, site);
   call.attributes = Attributes(ArgumentAttributes{static_cast<std::int32_t>(axis)});
-  return run_over(call, x, 1U << axis, ~0U, keepdims, site);
+  return run_over(call, x, 1U << axis, keepdims, site);
 }
 
-// The place in row order. What would have to be copied for that is read as it lies, where the kernel does so at full speed.
+// The place in row order.
 Tensor find_in_all(const OpRow& row, const Tensor& x, Site site) {
-  const bool is_near = x.size(site) == 0 || detail::is_on_host(x, site);
-  if (is_near || try_reshape(x, Shape{x.size()})) return find(row, reshape(x, {-1}, site), 0, false, site);
-  OpCall call(row, site);
-  call.attributes = Attributes(ArgumentAttributes{ArgumentAttributes::all_axes});
-  call.add(x);
-  execute(call);
-  return std::move(call.outputs[0]);
+  return find(row, reshape(x, {x.size(site)}, site), 0, false, site);
 }
 
 }  // namespace
@@ -214,7 +140,7 @@ std::uint32_t ReducedAxes::mask(std::size_t rank, Site site) const {
   return mask;
 }
 
-Tensor sum(const Tensor& x, Site site) { return sum_over(sum_row, x, all_axes, false, site); }
+Tensor sum(const Tensor& x, Site site) { return reduce(sum_row, x, all_axes, false, site); }
 Tensor sum(const Tensor& x, const ReducedAxes& axes, const SumOptions& options, Site site) {
   return reduce_as(sum_row, x, axes, options, site);
 }
@@ -223,40 +149,40 @@ Tensor prod(const Tensor& x, const ReducedAxes& axes, const SumOptions& options,
   return reduce_as(prod_row, x, axes, options, site);
 }
 
-Tensor max(const Tensor& x, Site site) { return choose(max_row, x, all_axes, false, site); }
+Tensor max(const Tensor& x, Site site) { return reduce(max_row, x, all_axes, false, site); }
 Tensor max(const Tensor& x, const ReducedAxes& axes, const ReductionOptions& options, Site site) {
-  return choose(max_row, x, axes, options.keepdims, site);
+  return reduce(max_row, x, axes, options.keepdims, site);
 }
-Tensor min(const Tensor& x, Site site) { return choose(min_row, x, all_axes, false, site); }
+Tensor min(const Tensor& x, Site site) { return reduce(min_row, x, all_axes, false, site); }
 Tensor min(const Tensor& x, const ReducedAxes& axes, const ReductionOptions& options, Site site) {
-  return choose(min_row, x, axes, options.keepdims, site);
+  return reduce(min_row, x, axes, options.keepdims, site);
 }
 
-Tensor mean(const Tensor& x, Site site) { return choose(mean_row, x, all_axes, false, site); }
+Tensor mean(const Tensor& x, Site site) { return reduce(mean_row, x, all_axes, false, site); }
 Tensor mean(const Tensor& x, const ReducedAxes& axes, const ReductionOptions& options, Site site) {
-  return choose(mean_row, x, axes, options.keepdims, site);
+  return reduce(mean_row, x, axes, options.keepdims, site);
 }
 
-Tensor var(const Tensor& x, Site site) { return spread(var_row, x, all_axes, {}, site); }
+Tensor var(const Tensor& x, Site site) { return reduce(var_row, x, all_axes, false, site, VarianceOptions{}.correction); }
 Tensor var(const Tensor& x, const ReducedAxes& axes, const VarianceOptions& options, Site site) {
-  return spread(var_row, x, axes, options, site);
+  return reduce(var_row, x, axes, options.keepdims, site, options.correction);
 }
-Tensor std(const Tensor& x, Site site) { return spread(std_row, x, all_axes, {}, site); }
+Tensor std(const Tensor& x, Site site) { return reduce(std_row, x, all_axes, false, site, VarianceOptions{}.correction); }
 Tensor std(const Tensor& x, const ReducedAxes& axes, const VarianceOptions& options, Site site) {
-  return spread(std_row, x, axes, options, site);
+  return reduce(std_row, x, axes, options.keepdims, site, options.correction);
 }
 
-Tensor all(const Tensor& x, Site site) { return choose(all_row, x, all_axes, false, site); }
+Tensor all(const Tensor& x, Site site) { return reduce(all_row, x, all_axes, false, site); }
 Tensor all(const Tensor& x, const ReducedAxes& axes, const ReductionOptions& options, Site site) {
-  return choose(all_row, x, axes, options.keepdims, site);
+  return reduce(all_row, x, axes, options.keepdims, site);
 }
-Tensor any(const Tensor& x, Site site) { return choose(any_row, x, all_axes, false, site); }
+Tensor any(const Tensor& x, Site site) { return reduce(any_row, x, all_axes, false, site); }
 Tensor any(const Tensor& x, const ReducedAxes& axes, const ReductionOptions& options, Site site) {
-  return choose(any_row, x, axes, options.keepdims, site);
+  return reduce(any_row, x, axes, options.keepdims, site);
 }
 
 Tensor count_nonzero(const Tensor& x, const ReducedAxes& axes, const ReductionOptions& options, Site site) {
-  return sum_over(count_on_axes_row, x, axes, options.keepdims, site);
+  return reduce(count_on_axes_row, x, axes, options.keepdims, site);
 }
 
 Tensor argmax(const Tensor& x, Site site) { return find_in_all(argmax_row, x, site); }
@@ -276,7 +202,7 @@ Tensor logsumexp(const Tensor& x, const ReducedAxes& axes, const ReductionOption
 Tensor vector_norm(const Tensor& x, Site site) { return vector_norm(x, all_axes, {}, site); }
 Tensor vector_norm(const Tensor& x, const ReducedAxes& axes, const VectorNormOptions& options, Site site) {
   if (std::isnan(options.ord)) throw InvalidArgument("vector_norm: the order is NaN; give a number or an infinity", site);
-  if (options.ord != 0 || !is_floating(x.dtype(site))) return norm_over(x, axes, options.ord, options.keepdims, site);
+  if (options.ord != 0 || !is_floating(x.dtype(site))) return reduce(norm_row, x, axes, options.keepdims, site, options.ord);
   return cast(count_nonzero(x, axes, {.keepdims = options.keepdims}, site), x.dtype(site), site);
 }
 

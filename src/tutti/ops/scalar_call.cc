@@ -2,7 +2,7 @@
 
 #include <array>
 
-#include "tutti/exec/executor.h"
+#include "tutti/exec/dispatch.h"
 
 namespace tutti::detail {
 
@@ -41,7 +41,7 @@ Tensor call_scalar_op(const OpRow& row, std::initializer_list<TensorArg*> args, 
   OpCall call(row, site);
   std::size_t number = 0;
   for (TensorArg* arg : args) call.add(input_of(*arg, dtype, held[number++], site));
-  execute(call);
+  dispatch(call);
   for (TensorArg* arg : args) arg->let_go();
   return std::move(call.outputs[0]);
 }

@@ -2,11 +2,11 @@
 
 #include "tutti/base/error.h"
 #include "tutti/base/text.h"
-#include "tutti/exec/executor.h"
+#include "tutti/exec/dispatch.h"
 #include "tutti/exec/scan_attributes.h"
-#include "tutti/ops/columns.h"
+#include "tutti/ops/arrange.h"
 #include "tutti/ops/elementwise.h"
-#include "tutti/ops/repeats.h"
+#include "tutti/tensor/axes.h"
 
 namespace tutti {
 
@@ -19,43 +19,28 @@ void infer_scan(Inference& in) {
   const auto attributes = in.attributes<ScanAttributes>();
   if (attributes.after < 0 || static_cast<std::size_t>(attributes.after) >= out.size())
     in.reject_shapes("it has no such axis to run along");
-  if (attributes.times != 0) {
-    if (attributes.times < 0 || attributes.after != 0 || out[out.size() - 1] != 1)
-      in.reject_shapes("a line that repeats one element has one");
-    out[out.size() - 1] = attributes.times;
-  }
   if (attributes.include_initial) ++out[out.size() - 1 - static_cast<std::size_t>(attributes.after)];
   in.output(is_floating(in.dtype(0)) ? in.dtype(0) : DType::i64, out);
 }
 
-const OpRow& cumsum_row = register_op({.name = "Cumsum", .function = "cumulative_sum", .infer = infer_scan});
-const OpRow& product_row = register_op({.name = "Cumprod", .function = "cumprod", .infer = infer_scan});
-
-// A GPU goes down a strip of columns once, however long they are; a host turns them sooner than that.
+// A GPU goes down a strip of columns once, however long they are; on a CPU a copy that puts the axis last is quicker.
 constexpr detail::ColumnLimits scan_limits{
-    .longest_on_host = 0, .longest_elsewhere = detail::any_length, .fewest_elsewhere = 4096};
+    .longest_on_cpu = 0, .longest_elsewhere = detail::any_length, .fewest_elsewhere = 4096};
+const OpRow& cumsum_row = register_op({.name = "Cumsum",
+                                       .function = "cumulative_sum",
+                                       .infer = infer_scan,
+                                       .arrange = detail::arrange_lines<ScanAttributes, scan_limits>});
+const OpRow& product_row = register_op({.name = "Cumprod",
+                                        .function = "cumprod",
+                                        .infer = infer_scan,
+                                        .arrange = detail::arrange_lines<ScanAttributes, scan_limits>});
 
-Tensor run_scan(const OpRow& row, const Tensor& operand, const ScanAttributes& attributes, Site site) {
+Tensor scan(const OpRow& row, const Tensor& x, std::int64_t axis, bool include_initial, Site site) {
+  const std::size_t along = checked_axis(axis, x.rank(site), site);
   OpCall call(row, site);
-  call.add(operand);
-  call.attributes = Attributes(attributes);
-  execute(call);
-  return std::move(call.outputs[0]);
-}
-
-Tensor scan(const OpRow& row, const Tensor& x, std::int64_t given_axis, bool include_initial, Site site) {
-  const std::size_t axis = checked_axis(given_axis, x.rank(site), site);
-  return detail::once_per_line(x, axis, site, [&](const Tensor& once) {
-    if ((detail::repeated_axes(once) >> axis & 1U) == 0) [[likely]] {
-      return detail::along_axis(once, axis, scan_limits, site, [&](const Tensor& operand, std::int32_t after) {
-        return run_scan(row, operand, {include_initial, after}, site);
-      });
-    }
-    // A line of equal elements is read as one.
-    const Tensor lines = detail::axis_last(detail::once_along(once, 1U << axis, site), axis, site);
-    const Tensor results = run_scan(row, lines, {.include_initial = include_initial, .times = once.shape()[axis]}, site);
-    return detail::axis_back(results, axis, site);
-  });
+  call.add(x);
+  call.attributes = Attributes(ScanAttributes{include_initial, static_cast<std::int32_t>(x.rank() - 1 - along)});
+  return dispatch_one(call);
 }
 
 }  // namespace

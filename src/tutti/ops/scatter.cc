@@ -6,7 +6,7 @@
 
 #include "tutti/base/error.h"
 #include "tutti/base/text.h"
-#include "tutti/exec/executor.h"
+#include "tutti/exec/dispatch.h"
 #include "tutti/ops/elementwise.h"
 #include "tutti/ops/index_plan.h"
 
@@ -104,7 +104,7 @@ Tensor detail::scatter_values(const TensorArg& x, const ScatterAttributes& attri
   }
   for (const Tensor& each : indices) call.add(each);
   call.attributes = Attributes(attributes);
-  execute(call);
+  dispatch(call);
   x.let_go();
   return std::move(call.outputs[0]);
 }

@@ -2,7 +2,7 @@
 
 #include "tutti/base/error.h"
 #include "tutti/base/text.h"
-#include "tutti/exec/executor.h"
+#include "tutti/exec/dispatch.h"
 #include "tutti/exec/indexing_attributes.h"
 #include "tutti/ops/at.h"
 #include "tutti/ops/comparison.h"
@@ -14,7 +14,6 @@
 #include "tutti/ops/patterns.h"
 #include "tutti/ops/reading.h"
 #include "tutti/ops/reduction.h"
-#include "tutti/ops/repeats.h"
 #include "tutti/ops/scan.h"
 #include "tutti/ops/scatter.h"
 #include "tutti/place/scope.h"
@@ -74,8 +73,8 @@ NonzeroResult call_nonzero(const Tensor& x, const NonzeroAttributes& attributes,
   OpCall call(nonzero_row, site);
   call.add(x);
   call.attributes = Attributes(attributes);
-  execute(call);
-  return {std::move(call.outputs[0]), std::move(call.outputs[1])};
+  dispatch(call);
+  return {call.outputs.take(0), call.outputs.take(1)};
 }
 
 struct MaskedPair {
@@ -103,8 +102,8 @@ MaskedSelectResult call_masked_select(const MaskedPair& pair, const MaskedSelect
   call.add(pair.mask);
   call.add(detail::scalar_input(fill, pair.x.dtype(), site));
   call.attributes = Attributes(attributes);
-  execute(call);
-  return {std::move(call.outputs[0]), std::move(call.outputs[1])};
+  dispatch(call);
+  return {call.outputs.take(0), call.outputs.take(1)};
 }
 
 // Every element along the axis `times` times, by a view that repeats and a copy of it.
@@ -164,18 +163,16 @@ RepeatResult call_repeat(const Tensor& counts, const RepeatAttributes& attribute
   OpCall call(repeat_row, site);
   call.add(counts);
   call.attributes = Attributes(attributes);
-  execute(call);
-  return {std::move(call.outputs[0]), std::move(call.outputs[1])};
+  dispatch(call);
+  return {call.outputs.take(0), call.outputs.take(1)};
 }
 
 }  // namespace
 
 Tensor count_nonzero(const Tensor& x, Site site) {
-  if (detail::is_worth_two_ops(x, site) && detail::repeated_axes(x) != 0) return count_nonzero(x, all_axes, {}, site);
   OpCall call(count_row, site);
   call.add(x);
-  execute(call);
-  return std::move(call.outputs[0]);
+  return dispatch_one(call);
 }
 
 Tensor nonzero(const Tensor& x, Site site) {

@@ -2,7 +2,7 @@
 
 #include "tutti/base/error.h"
 #include "tutti/base/text.h"
-#include "tutti/exec/executor.h"
+#include "tutti/exec/dispatch.h"
 #include "tutti/exec/sorting_attributes.h"
 #include "tutti/ops/indexing.h"
 #include "tutti/ops/reading.h"
@@ -55,18 +55,17 @@ UniqueAll find_unique(const char* function, const Tensor& x, UniqueAttributes wa
   UniqueAll out;
   OpCall counting(unique_count_row, site);
   counting.add(sorted.values);
-  execute(counting);
-  out.count = std::move(counting.outputs[0]);
+  out.count = dispatch_one(counting);
   if (size == nullptr) wanted.size = detail::read_count(out.count, site);
   OpCall call(unique_row, site);
   call.add(sorted.values);
   if (sorted.indices.is_defined()) call.add(sorted.indices);
   call.attributes = Attributes(wanted);
-  execute(call);
-  out.values = std::move(call.outputs[0]);
-  out.indices = std::move(call.outputs[1]);
+  dispatch(call);
+  out.values = call.outputs.take(0);
+  out.indices = call.outputs.take(1);
   if (wanted.wants_inverse) out.inverse_indices = reshape(call.outputs[2], x.shape(), site);
-  out.counts = std::move(call.outputs[3]);
+  out.counts = call.outputs.take(3);
   return out;
 }
 

@@ -4,13 +4,12 @@
 
 #include "tutti/base/error.h"
 #include "tutti/base/text.h"
-#include "tutti/exec/executor.h"
+#include "tutti/exec/dispatch.h"
 #include "tutti/exec/sorting_attributes.h"
 #include "tutti/ops/axis_last.h"
 #include "tutti/ops/elementwise.h"
-#include "tutti/ops/repeats.h"
 #include "tutti/ops/sorted_pair.h"
-#include "tutti/tensor/view.h"
+#include "tutti/ops/views.h"
 
 namespace tutti {
 
@@ -50,7 +49,7 @@ OpCall sort_call(const OpRow& row, const Tensor& lines, const SortAttributes& at
   OpCall call(row, site);
   call.add(lines);
   call.attributes = Attributes(attributes);
-  execute(call);
+  dispatch(call);
   return call;
 }
 
@@ -58,10 +57,8 @@ Tensor sorted_along(const Tensor& x, std::int64_t asked, const SortOptions& opti
   const std::size_t axis = checked_axis(asked, x.rank(site), site);
   const SortAttributes attributes{
       .keep = x.shape()[axis], .is_descending = options.descending, .wants_values = wants_values, .wants_indices = !wants_values};
-  return detail::once_per_line(x, axis, site, [&](const Tensor& once) {
-    const Tensor lines = detail::axis_last(once, axis, site);
-    return detail::axis_back(sort_call(sort_row, lines, attributes, site).outputs[0], axis, site);
-  });
+  const Tensor lines = detail::axis_last(x, axis, site);
+  return detail::axis_back(sort_call(sort_row, lines, attributes, site).outputs[0], axis, site);
 }
 
 }  // namespace
@@ -71,7 +68,7 @@ namespace detail {
 SortedPair sort_with_indices(const Tensor& x, Site site) {
   const SortAttributes attributes{.keep = x.shape(site)[x.rank(site) - 1]};
   OpCall call = sort_call(sort_row, x, attributes, site);
-  return {std::move(call.outputs[0]), std::move(call.outputs[1])};
+  return {call.outputs.take(0), call.outputs.take(1)};
 }
 
 Tensor order_of_random_keys(const Tensor& keys, Site site) {
@@ -120,8 +117,7 @@ Tensor searchsorted(const Tensor& sorted, const Tensor& values, const SearchSort
     call.add(sorter);
   }
   call.attributes = Attributes(SearchSortedAttributes{options.right});
-  execute(call);
-  return std::move(call.outputs[0]);
+  return dispatch_one(call);
 }
 
 }  // namespace tutti

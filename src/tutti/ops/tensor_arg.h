@@ -4,6 +4,7 @@
 #include <concepts>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <type_traits>
 #include <utility>
 
@@ -31,6 +32,8 @@ class TensorArg {
   // The memory may be reused for the result when nobody else holds it. The caller keeps the tensor until the op is under
   // way, so a call that throws loses nothing.
   TensorArg(Tensor&& tensor, Site site = {}) noexcept : tensor_(&tensor), given_(&tensor), site_(site) {}
+  // Its value at this moment.
+  TensorArg(const Variable& variable, Site site = {});
   template <Number T>
   TensorArg(T value, Site site = {}) noexcept : is_number_(true), site_(site) {
     if constexpr (std::same_as<T, bool>) {
@@ -60,6 +63,7 @@ class TensorArg {
  private:
   const Tensor* tensor_ = nullptr;
   Tensor* given_ = nullptr;
+  std::shared_ptr<Tensor> held_;  // a variable's value; of all copies, so that one lets go of it for all
   WeakScalar scalar_;
   bool is_number_ = false;
   Site site_;

@@ -8,15 +8,15 @@
 
 namespace tutti {
 
+class VariableCell;
+
 // Shape, dtype and device are those of the first value and stay. A snapshot never changes: an assignment writes in
-// place when no snapshot is alive, else into memory of its own.
+// place when no snapshot is alive, else into memory of its own. Copies are the same variable: a layer, its optimizer and a
+// checkpoint share one. It is taken wherever a tensor is, for its value at that moment.
 class Variable {
  public:
   // On the device of the value, or of the scope around the call.
   explicit Variable(const Tensor& initial, Site site = {});
-  Variable(Variable&&) noexcept;
-  Variable& operator=(Variable&&) noexcept;
-  ~Variable();
 
   // Like every member: InvalidArgument for one that was moved from.
   [[nodiscard]] const Shape& shape(Site site = {}) const;
@@ -25,14 +25,15 @@ class Variable {
 
   [[nodiscard]] Tensor value(Site site = {}) const;
   // The value is broadcast to the shape and must have the dtype; numbers take it.
-  void assign(TensorArg value, Site site = {});
+  void assign(TensorArg value, Site site = {}) const;
   // The same, but the value's dtype need only promote to the variable's.
-  void assign_add(TensorArg delta, Site site = {});
+  void assign_add(TensorArg delta, Site site = {}) const;
+
+  [[nodiscard]] const std::shared_ptr<VariableCell>& cell() const noexcept { return cell_; }
 
  private:
-  struct State;
-  [[nodiscard]] State& checked(Site site) const;
-  std::unique_ptr<State> state_;
+  [[nodiscard]] VariableCell& checked(Site site) const;
+  std::shared_ptr<VariableCell> cell_;
 };
 
 }  // namespace tutti

@@ -5,7 +5,7 @@
 
 #include "tutti/base/error.h"
 #include "tutti/base/text.h"
-#include "tutti/exec/executor.h"
+#include "tutti/exec/dispatch.h"
 #include "tutti/exec/neural_attributes.h"
 #include "tutti/ops/elementwise.h"
 #include "tutti/ops/indexing.h"
@@ -111,16 +111,15 @@ Tensor with_batch(const Tensor& x, Site site) {
 }
 
 // The batch's axis left out again where the caller had none.
-Tensor like_input(const Tensor& out, std::size_t rank) {
-  return rank == 4 ? out : *try_reshape(out, Shape(out.shape().view().subspan(1)));
+Tensor like_input(const Tensor& out, std::size_t rank, Site site) {
+  return rank == 4 ? out : reshape(out, Shape(out.shape().view().subspan(1)), site);
 }
 
 Tensor call_with_window(const OpRow& row, const Tensor& images, const WindowAttributes& window, Site site) {
   OpCall call(row, site);
   call.add(images);
   call.attributes = Attributes(window);
-  execute(call);
-  return std::move(call.outputs[0]);
+  return dispatch_one(call);
 }
 
 Tensor pool(const OpRow& row, const Tensor& x, const WindowSizes& sizes, bool count_include_pad, Site site) {
@@ -132,7 +131,7 @@ Tensor pool(const OpRow& row, const Tensor& x, const WindowSizes& sizes, bool co
                           site);
   }
   window.count_include_pad = count_include_pad;
-  return like_input(call_with_window(row, with_batch(x, site), window, site), x.rank());
+  return like_input(call_with_window(row, with_batch(x, site), window, site), x.rank(), site);
 }
 
 bool sees_single_pixels(const WindowAttributes& window) {
@@ -140,21 +139,14 @@ bool sees_single_pixels(const WindowAttributes& window) {
   return is_plain(window.y) && is_plain(window.x);
 }
 
-// A kernel of its own reads the images as they are; it needs lines that fill its vectors, or on a GPU so little to do that a
-// launch less is worth more. Where one of the devices has none, columns and a product do it on all of them, so that the op is not
-// drawn away from that device. Single pixels are a product as they are, which is what GPUs do best.
-bool has_own_kernel(const Tensor& images, const WindowAttributes& window, Site site) {
+// A kernel of its own reads the images as they are; it needs lines that fill its vectors, or so little to do that a launch less
+// is worth more. Single pixels are a product as they are.
+bool has_own_kernel(const Tensor& images, const WindowAttributes& window) {
   constexpr std::int64_t shortest_line = 16;
   constexpr std::int64_t little = 64 * 1024;
   const bool is_mostly_image = window.y.padding <= window.y.size && window.x.padding <= window.x.size;
-  if (!wide_floats.contains(images.dtype()) || !is_mostly_image) return false;
-  const Runtime& instance = runtime(site);
-  const bool is_on_gpu = !instance.of(images.impl().buffer()->device()).is_cpu();
-  if (is_on_gpu && sees_single_pixels(window)) return false;
-  if (window.x.outputs < shortest_line && (!is_on_gpu || images.size() > little)) return false;
-  const std::span<LogicalDevice* const> devices = instance.devices();
-  const KernelMask kernels = convolution_row.mask_for(images.dtype());
-  return std::all_of(devices.begin(), devices.end(), [&](const LogicalDevice* each) { return each->has(kernels); });
+  if (!wide_floats.contains(images.dtype()) || !is_mostly_image || sees_single_pixels(window)) return false;
+  return window.x.outputs >= shortest_line || images.size() <= little;
 }
 
 Tensor convolved(const Tensor& images, const Tensor& weight, const ConvolutionAttributes& attributes, Site site) {
@@ -162,8 +154,7 @@ Tensor convolved(const Tensor& images, const Tensor& weight, const ConvolutionAt
   call.add(images);
   call.add(weight);
   call.attributes = Attributes(attributes);
-  execute(call);
-  return std::move(call.outputs[0]);
+  return dispatch_one(call);
 }
 
 struct Convolution {
@@ -237,10 +228,10 @@ Tensor conv2d(const Tensor& x, const Tensor& weight, const Tensor& bias, const C
   const Tensor images = with_batch(cast(x, dtype, site), site);
   const WindowAttributes window = window_over(x, sizes, site);
   const Tensor typed = cast(weight, dtype, site);
-  Tensor out = has_own_kernel(images, window, site) ? convolved(images, typed, {window, options.groups}, site)
-                                                    : by_columns(images, typed, {window, options.groups}, site);
+  Tensor out = has_own_kernel(images, window) ? convolved(images, typed, {window, options.groups}, site)
+                                              : by_columns(images, typed, {window, options.groups}, site);
   if (bias.is_defined()) out = add(std::move(out), reshape(bias, {kernel[0], 1, 1}, site), site);
-  return like_input(out, x.rank());
+  return like_input(out, x.rank(), site);
 }
 
 }  // namespace tutti

@@ -121,7 +121,7 @@ PlacementRecord last_placement() {
 }
 
 void record_placement(const char* op, LogicalDevice& device, PlacementReason reason, Site site) {
-  last = {op, detail::current_scope != nullptr ? detail::current_scope->requested : "", &device, reason, 0, 0, site};
+  last = {op, detail::thread_state.scope != nullptr ? detail::thread_state.scope->requested : "", &device, reason, 0, 0, site};
   if (get_log_device_placement()) [[unlikely]]
     log_requested(text("Executing op ", op, " in device ", device.name(), rule_in_log(device, reason)));
   if (journal::is_recording()) [[unlikely]] {
@@ -134,9 +134,9 @@ void record_placement(const char* op, LogicalDevice& device, PlacementReason rea
 LogicalDevice& place_op(Runtime& instance, const char* op, KernelMask kernels, const PlacementTies& ties, Site site) {
   LogicalDevice* chosen = nullptr;
   PlacementReason reason = PlacementReason::automatic;
-  detail::ScopeEntry* scope = detail::current_scope;
+  detail::ScopeEntry* scope = detail::thread_state.scope;
   if (scope != nullptr && scope->is_left.load(std::memory_order_relaxed)) [[unlikely]]
-    scope = detail::without_left(detail::current_scope);
+    scope = detail::without_left(detail::thread_state.scope);
   if (ties.variable != nullptr && ties.variable->has(kernels)) {
     chosen = ties.variable;
     reason = PlacementReason::variable;

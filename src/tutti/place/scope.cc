@@ -10,10 +10,6 @@
 
 namespace tutti {
 
-namespace detail {
-thread_local ScopeEntry* current_scope = nullptr;
-}  // namespace detail
-
 namespace {
 
 // Placement records outlive scopes; the names they point to are few and stay.
@@ -32,16 +28,16 @@ DeviceScope::DeviceScope(std::string_view name, Site site) {
   const bool clears = name.empty() || name == "/";
   auto entry = std::make_unique<detail::ScopeEntry>();
   entry->site = site;
-  const detail::ScopeEntry* outer = detail::without_left(detail::current_scope);
+  const detail::ScopeEntry* outer = detail::without_left(detail::thread_state.scope);
   entry->spec = outer != nullptr && !clears ? merge(outer->spec, own) : own;
   entry->is_automatic = entry->spec == DeviceSpec{};
   entry->requested = intern(to_string(entry->spec));
-  detail::enter_scope(detail::current_scope, entry_ = entry.release());
+  detail::enter_scope(detail::thread_state.scope, entry_ = entry.release());
 }
 
 DeviceScope::DeviceScope(const LogicalDeviceInfo& device, Site site) : DeviceScope(device.name, site) {}
 DeviceScope::DeviceScope(const LogicalDevice& device, Site site) : DeviceScope(device.name(), site) {}
 
-DeviceScope::~DeviceScope() { detail::leave_scope(detail::current_scope, entry_, "device scope", entry_->site); }
+DeviceScope::~DeviceScope() { detail::leave_scope(detail::thread_state.scope, entry_, "device scope", entry_->site); }
 
 }  // namespace tutti

@@ -7,6 +7,7 @@
 #include "tutti/base/scope_chain.h"
 #include "tutti/base/site.h"
 #include "tutti/place/device_name.h"
+#include "tutti/place/thread_state.h"
 
 namespace tutti {
 
@@ -21,7 +22,6 @@ struct ScopeEntry : ScopeLink<ScopeEntry> {
   LogicalDevice* resolved = nullptr;  // the one device it means, once known
   Site site;                          // where it was opened
 };
-extern thread_local ScopeEntry* current_scope;  // null: automatic placement
 }  // namespace detail
 
 // Ops called while it lives run on that device. An empty name clears all outer scopes: automatic placement; "*" leaves them as

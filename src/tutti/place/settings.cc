@@ -3,7 +3,7 @@
 namespace tutti {
 
 namespace detail {
-thread_local ThreadSettings thread_settings;
+constinit thread_local ThreadState thread_state;
 std::atomic<bool> log_placement{false};
 std::atomic<bool> soft_placement{false};
 }  // namespace detail
@@ -13,9 +13,9 @@ bool get_soft_device_placement() noexcept { return detail::soft_placement.load(s
 void set_log_device_placement(bool enabled) noexcept { detail::log_placement.store(enabled, std::memory_order_relaxed); }
 bool get_log_device_placement() noexcept { return detail::log_placement.load(std::memory_order_relaxed); }
 
-void set_copy_policy(CopyPolicy policy) noexcept { detail::thread_settings.copy_policy = policy; }
-CopyPolicy get_copy_policy() noexcept { return detail::thread_settings.copy_policy; }
-void set_synchronous_execution(bool enabled) noexcept { detail::thread_settings.synchronous = enabled; }
-bool get_synchronous_execution() noexcept { return detail::thread_settings.synchronous; }
+void set_copy_policy(CopyPolicy policy) noexcept { detail::thread_state.settings.copy_policy = policy; }
+CopyPolicy get_copy_policy() noexcept { return detail::thread_state.settings.copy_policy; }
+void set_synchronous_execution(bool enabled) noexcept { detail::thread_state.settings.synchronous = enabled; }
+bool get_synchronous_execution() noexcept { return detail::thread_state.settings.synchronous; }
 
 }  // namespace tutti

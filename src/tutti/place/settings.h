@@ -2,17 +2,11 @@
 #pragma once
 
 #include <atomic>
-#include <cstdint>
 
 #include "tutti/base/site.h"
+#include "tutti/place/thread_state.h"
 
 namespace tutti {
-
-enum class CopyPolicy : std::uint8_t {
-  silent,         // copy inputs that are elsewhere
-  warn,           // and say so
-  explicit_only,  // refuse: throw CopyForbidden
-};
 
 // Soft: an unknown device is replaced by the best existing one, with a warning once per site. Off by default.
 void set_soft_device_placement(bool enabled) noexcept;
@@ -33,12 +27,6 @@ unsigned set_num_threads(unsigned threads, Site site = {});
 unsigned get_num_threads(Site site = {});
 
 namespace detail {
-struct ThreadSettings {
-  CopyPolicy copy_policy = CopyPolicy::silent;
-  bool synchronous = true;
-  bool manual_order = false;
-};
-extern thread_local ThreadSettings thread_settings;
 extern std::atomic<bool> log_placement;
 extern std::atomic<bool> soft_placement;
 }  // namespace detail

@@ -12,9 +12,8 @@ Dims::Dims(std::span<const std::int64_t> values, Site site) {
   for (const std::int64_t value : values) push_back(value, site);
 }
 
-void Dims::push_back(std::int64_t value, Site site) {
-  if (size_ == most_axes) throw ShapeError(text("a tensor has at most ", most_axes, " axes; more were given"), site);
-  values_[size_++] = value;
+void Dims::raise_too_many(Site site) {
+  throw ShapeError(text("a tensor has at most ", most_axes, " axes; more were given"), site);
 }
 
 std::string to_string(const Dims& dims) {

@@ -41,7 +41,11 @@ class Dims {
   std::int64_t operator[](T i) const noexcept {
     return values_[place(i)];
   }
-  void push_back(std::int64_t value, Site site = {});
+  void push_back(std::int64_t value, Site site = {}) {
+    if (size_ == most_axes) [[unlikely]]
+      raise_too_many(site);
+    values_[size_++] = value;
+  }
   [[nodiscard]] const std::int64_t* begin() const noexcept { return values_.data(); }
   [[nodiscard]] const std::int64_t* end() const noexcept { return values_.data() + size_; }
   [[nodiscard]] std::span<const std::int64_t> view() const noexcept { return {values_.data(), size_}; }
@@ -63,6 +67,8 @@ class Dims {
     }
     return static_cast<std::size_t>(i);
   }
+
+  [[noreturn]] static void raise_too_many(Site site);
 
   std::array<std::int64_t, most_axes> values_;
   std::uint8_t size_ = 0;

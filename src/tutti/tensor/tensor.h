@@ -16,6 +16,7 @@
 namespace tutti {
 
 struct Mirrors;
+class Variable;
 
 // What a Tensor points to. Made once per op from a free list.
 class TensorImpl final : public Counted {
@@ -36,6 +37,7 @@ class TensorImpl final : public Counted {
 
  private:
   friend struct Mirrors;
+  class Variable;
   [[nodiscard]] std::int64_t offset_bytes() const noexcept { return offset_ * static_cast<std::int64_t>(size_of(dtype_)); }
 
   Ref<Buffer> buffer_;
@@ -50,6 +52,8 @@ class Tensor {
  public:
   Tensor() noexcept = default;
   explicit Tensor(Ref<TensorImpl> impl) noexcept : impl_(std::move(impl)) {}
+  // The variable's value at this moment.
+  Tensor(const Variable& variable, Site site = {});
 
   // False for a default-constructed or moved-from tensor; every other member needs a defined one and throws
   // InvalidArgument, with the caller's line, otherwise.

@@ -9,10 +9,6 @@ namespace tutti {
 
 namespace {
 
-Tensor view_of(const Tensor& x, const Shape& shape, const Dims& strides, std::int64_t offset) {
-  return Tensor(Ref<TensorImpl>(FreeList<TensorImpl>::make(x.impl().buffer(), x.dtype(), shape, strides, offset)));
-}
-
 // Where an index of Python's slice rule falls, between lowest and highest.
 std::int64_t clamp_index(std::int64_t index, std::int64_t size, std::int64_t lowest, std::int64_t highest) {
   if (index < 0) index = index < -size ? -1 : index + size;  // far below the start stays below it
@@ -35,40 +31,57 @@ Stretch resolve_range(const Range& range, std::int64_t size, Site site) {
   return {count == 0 ? 0 : start, count, count <= 1 ? 1 : range.step};
 }
 
-Tensor slice(const Tensor& x, std::int64_t axis, const Range& range, Site site) {
-  const std::size_t at = checked_axis(axis, x.rank(site), site);
-  const Stretch stretch = resolve_range(range, x.shape()[at], site);
-  Shape shape = x.shape();
-  Dims strides = x.strides();
-  shape[at] = stretch.count;
-  strides[at] *= stretch.step;
-  return view_of(x, shape, strides, x.impl().offset() + stretch.start * x.strides()[at]);
+namespace detail {
+
+Tensor view_of(const Tensor& x, const Shape& shape, const Dims& strides, std::int64_t offset) {
+  return Tensor(Ref<TensorImpl>(FreeList<TensorImpl>::make(x.impl().buffer(), x.dtype(), shape, strides, offset)));
 }
 
-Tensor permute_dims(const Tensor& x, const Dims& axes, Site site) {
+SliceAttributes whole(const Shape& shape) noexcept {
+  SliceAttributes out;
+  for (std::size_t i = 0; i < shape.size(); ++i) out.axes.push_back({0, shape[i], 1});
+  return out;
+}
+
+Tensor sliced(const Tensor& x, const SliceAttributes& part) {
   Shape shape;
   Dims strides;
-  for (const std::int64_t axis : detail::permuted_axes(x.shape(site), axes, site)) {
+  std::int64_t offset = x.impl().offset();
+  const auto add_new_axes = [&] {
+    while (shape.size() < most_axes && (part.added >> shape.size() & 1U) != 0) {
+      shape.push_back(1);
+      strides.push_back(0);
+    }
+  };
+  for (std::size_t i = 0; i < x.rank(); ++i) {
+    const Stretch& along = part.axes[i];
+    offset += along.start * x.strides()[i];
+    if ((part.dropped >> i & 1U) != 0) continue;
+    add_new_axes();
+    shape.push_back(along.count);
+    strides.push_back(x.strides()[i] * along.step);
+  }
+  add_new_axes();
+  return view_of(x, shape, strides, offset);
+}
+
+Tensor permuted(const Tensor& x, const Dims& axes) {
+  Shape shape;
+  Dims strides;
+  for (const std::int64_t axis : axes) {
     shape.push_back(x.shape()[axis]);
     strides.push_back(x.strides()[axis]);
   }
   return view_of(x, shape, strides, x.impl().offset());
 }
 
-Tensor transpose(const Tensor& x, Site site) { return permute_dims(x, detail::reversed_axes(x.rank(site)), site); }
-
-Tensor transpose(const Tensor& x, std::int64_t axis1, std::int64_t axis2, Site site) {
-  return permute_dims(x, detail::swapped_axes(x.rank(site), axis1, axis2, site), site);
+Dims inverted(const Dims& axes) noexcept {
+  Dims out = axes;
+  for (std::size_t i = 0; i < axes.size(); ++i) out[axes[i]] = static_cast<std::int64_t>(i);
+  return out;
 }
 
-Tensor broadcast_to(const Tensor& x, const Shape& shape, Site site) {
-  const Shape& from = x.shape(site);
-  const std::optional<Shape> common = element_count(shape) ? broadcast(from, shape) : std::nullopt;
-  if (!common || !(*common == shape)) {
-    throw ShapeError(text("a tensor of shape ", to_string(x.shape()), " cannot be broadcast to ", to_string(shape),
-                          "; an axis can grow only from size 1"),
-                     site);
-  }
+Tensor broadcasted(const Tensor& x, const Shape& shape) {
   const std::size_t lead = shape.size() - x.rank();
   Dims strides = shape;
   for (std::size_t i = 0; i < shape.size(); ++i) {
@@ -78,12 +91,11 @@ Tensor broadcast_to(const Tensor& x, const Shape& shape, Site site) {
   return view_of(x, shape, strides, x.impl().offset());
 }
 
-Tensor diagonal(const Tensor& x, const DiagonalOptions& options, Site site) {
-  const std::size_t rows = checked_axis(options.axis1, x.rank(site), site);
-  const std::size_t columns = checked_axis(options.axis2, x.rank(), site);
-  if (rows == columns) throw ShapeError(text("diagonal needs two axes, and got axis ", options.axis1, " twice"), site);
-  const std::int64_t above = std::clamp<std::int64_t>(options.offset, 0, x.shape()[columns]);
-  const std::int64_t below = options.offset < 0 ? std::min(-std::max(options.offset, -x.shape()[rows]), x.shape()[rows]) : 0;
+Tensor diagonal_of(const Tensor& x, const DiagonalAttributes& which) {
+  const auto rows = static_cast<std::size_t>(which.rows);
+  const auto columns = static_cast<std::size_t>(which.columns);
+  const std::int64_t above = std::clamp<std::int64_t>(which.offset, 0, x.shape()[columns]);
+  const std::int64_t below = which.offset < 0 ? std::min(-std::max(which.offset, -x.shape()[rows]), x.shape()[rows]) : 0;
   const std::int64_t size = std::min(x.shape()[rows] - below, x.shape()[columns] - above);
   Shape shape;
   Dims strides;
@@ -139,6 +151,8 @@ std::optional<Tensor> try_reshape(const Tensor& x, const Shape& shape) {
   }
   return view_of(x, shape, strides, x.impl().offset());
 }
+
+}  // namespace detail
 
 Shape resolve_reshape(const Shape& from, const Shape& to, Site site) {
   const auto refuse = [&](const char* why) -> Shape {

@@ -1,9 +1,10 @@
-// Views: other shapes and strides over the same buffer. None of them copies or runs anything.
+// Other shapes and strides over the same buffer: the geometry of views. None of it copies, runs or records anything; the
+// functions that programs call are in ops/views.h.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
-#include <span>
 
 #include "tutti/tensor/axes.h"
 #include "tutti/tensor/tensor.h"
@@ -17,35 +18,61 @@ struct Range {
   std::int64_t step = 1;
 };
 
-Tensor slice(const Tensor& x, std::int64_t axis, const Range& range, Site site = {});
-// Axis i of the result is axis axes[i] of x.
-Tensor permute_dims(const Tensor& x, const Dims& axes, Site site = {});
-// All axes reversed; two axes swapped, as in PyTorch; or, as in NumPy, what permute_dims does.
-Tensor transpose(const Tensor& x, Site site = {});
-Tensor transpose(const Tensor& x, std::int64_t axis1, std::int64_t axis2, Site site = {});
-inline Tensor transpose(const Tensor& x, const Dims& axes, Site site = {}) { return permute_dims(x, axes, site); }
-// Axes of size 1, and axes that are not there in front, grow to what the shape says.
-Tensor broadcast_to(const Tensor& x, const Shape& shape, Site site = {});
-
-struct DiagonalOptions {
-  std::int64_t offset = 0;  // above the main diagonal; below it when negative
-  std::int64_t axis1 = -2;  // rows
-  std::int64_t axis2 = -1;  // columns
-};
-// The elements at (i, i + offset) of two axes, as the last axis, behind the others.
-Tensor diagonal(const Tensor& x, const DiagonalOptions& options = {}, Site site = {});
-
-// The same elements in row order under another shape, if strides allow it without a copy. `shape` has no -1.
-std::optional<Tensor> try_reshape(const Tensor& x, const Shape& shape);
-// Replaces one -1 by what is left; throws ShapeError when the counts do not match.
-Shape resolve_reshape(const Shape& from, const Shape& to, Site site);
-
 // Where a range falls on an axis of some size.
 struct Stretch {
-  std::int64_t start = 0;
-  std::int64_t count = 0;
-  std::int64_t step = 1;  // 1 where there are fewer than two elements
+  std::int64_t start;
+  std::int64_t count;
+  std::int64_t step;  // 1 where there are fewer than two elements
 };
 Stretch resolve_range(const Range& range, std::int64_t size, Site site);
+
+// One for each axis of a tensor, in order.
+class Stretches {
+ public:
+  void push_back(const Stretch& stretch) noexcept { values_[size_++] = stretch; }
+  [[nodiscard]] std::size_t size() const noexcept { return size_; }
+  Stretch& operator[](std::size_t axis) noexcept { return values_[axis]; }
+  const Stretch& operator[](std::size_t axis) const noexcept { return values_[axis]; }
+  [[nodiscard]] const Stretch* begin() const noexcept { return values_.data(); }
+  [[nodiscard]] const Stretch* end() const noexcept { return values_.data() + size_; }
+
+ private:
+  std::array<Stretch, most_axes> values_;
+  std::uint8_t size_ = 0;
+};
+
+// A part of a tensor, and the axes it is seen with.
+struct SliceAttributes {
+  Stretches axes;
+  std::uint8_t dropped = 0;  // axes of the tensor, as a bit mask, of which one element is left and no axis
+  std::uint8_t added = 0;    // axes of the result, as a bit mask, that are new
+};
+
+struct DiagonalAttributes {
+  std::int64_t offset = 0;
+  std::int32_t rows = 0;  // axes of the tensor
+  std::int32_t columns = 0;
+};
+
+namespace detail {
+
+Tensor view_of(const Tensor& x, const Shape& shape, const Dims& strides, std::int64_t offset);
+// All of every axis.
+SliceAttributes whole(const Shape& shape) noexcept;
+Tensor sliced(const Tensor& x, const SliceAttributes& part);
+// Axis i of the result is axis axes[i] of x.
+Tensor permuted(const Tensor& x, const Dims& axes);
+// The permutation that undoes this one.
+Dims inverted(const Dims& axes) noexcept;
+// x broadcasts to the shape.
+Tensor broadcasted(const Tensor& x, const Shape& shape);
+Tensor diagonal_of(const Tensor& x, const DiagonalAttributes& which);
+// The same elements in row order under another shape, if strides allow it without a copy. `shape` has no -1.
+std::optional<Tensor> try_reshape(const Tensor& x, const Shape& shape);
+
+}  // namespace detail
+
+// Replaces one -1 by what is left; throws ShapeError when the counts do not match.
+Shape resolve_reshape(const Shape& from, const Shape& to, Site site);
 
 }  // namespace tutti

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "tutti/backends/cuda/device_code.h"
 #include "tutti/backends/cuda/nvml.h"
 #include "tutti/backends/cuda/stream.h"
 #include "tutti/base/error.h"
@@ -67,6 +68,11 @@ void Context::make(Site site) {
   // The runtime behind the kernels does its own part now, not at some first call outside the door.
   if (const cudaError_t result = cudaInitDevice(properties_.ordinal, 0, 0); result != cudaSuccess)
     throw DeviceLost(text("GPU ", properties_.ordinal, " cannot be used: ", cudaGetErrorString(result)), site);
+  // Everything at once: about 1,400 small kernels, so tens of milliseconds beside the context's own hundreds. Which of them an
+  // op launches depends on dtypes, layouts and sizes, and is known only in the launch, when the stream's locks are held.
+  if (driver().cuCtxSetCurrent(context_) == CUDA_SUCCESS) {
+    for (const DeviceCode* file = DeviceCode::newest(); file != nullptr; file = file->next()) (void)file->load();
+  }
   // What other programs take at the same moment is counted in; there is no figure per process everywhere.
   const std::uint64_t after = used_bytes(bus_id_.c_str()).value_or(before);
   own_bytes_.store(after > before ? after - before : 0, std::memory_order_relaxed);
@@ -140,7 +146,7 @@ bool Context::lose_if_fatal(CUresult result) noexcept {
     loss_ = describe_loss(result, streams);
     is_lost_.store(true, std::memory_order_release);
   }
-  for (CudaStream* stream : streams) stream->look();
+  for (CudaStream* stream : streams) stream->catch_up();
   return true;
 }
 

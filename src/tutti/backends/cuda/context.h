@@ -27,8 +27,8 @@ class Context {
   Context(const Context&) = delete;
   Context& operator=(const Context&) = delete;
 
-  // Makes it current to the calling thread; creates it first if need be, which the door accounts for. Throws DeviceLost when
-  // the driver refuses.
+  // Makes it current to the calling thread; creates it first if need be, with the code of all kernels, which the door accounts
+  // for. Throws DeviceLost when the driver refuses.
   void enter(Site site) {
     if (!is_current()) [[unlikely]]
       enter_slowly(site);
@@ -68,7 +68,7 @@ class Context {
   Properties properties_;
   std::string bus_id_;
   CUdevice device_ = 0;
-  std::mutex mutex_;  // held while the context is made, which the door accounts for
+  std::mutex mutex_;  // held while the context is made: those who need it wait for it inside the door
   CUcontext context_ = nullptr;
   std::atomic<bool> is_made_{false};
   std::atomic<std::uint64_t> own_bytes_{0};

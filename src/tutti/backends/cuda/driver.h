@@ -16,7 +16,11 @@ namespace tutti::cuda {
                   each(cuMemAlloc) each(cuMemFree) each(cuMemHostAlloc) each(cuPointerGetAttributes)                             \
                       each(cuStreamCreateWithPriority) each(cuStreamQuery) each(cuStreamWaitEvent) each(cuStreamWriteValue64)    \
                           each(cuLaunchKernel) each(cuEventCreate) each(cuEventDestroy) each(cuEventRecord) each(cuEventQuery)   \
-                              each(cuEventElapsedTime)
+                              each(cuEventElapsedTime) each(cuKernelGetLibrary) each(cuKernelGetFunction) each(cuFuncLoad)       \
+                                  each(cuFuncIsLoaded) each(cuLibraryGetKernelCount) each(cuLibraryEnumerateKernels)             \
+                                      each(cuStreamDestroy) each(cuStreamBeginCapture) each(cuStreamEndCapture)                  \
+                                          each(cuGraphGetNodes) each(cuGraphNodeGetType) each(cuGraphKernelNodeGetParams)        \
+                                              each(cuGraphDestroy)
 
 struct Driver {
 #define TUTTI_DECLARE(name) decltype(&::name) name = nullptr;  // NOLINT(bugprone-macro-parentheses): a name being declared

@@ -16,6 +16,9 @@ class CudaMemorySpace final : public MemorySpace {
   [[nodiscard]] std::size_t range() const noexcept override { return is_plain_ ? capacity_ : mapped_.size(); }
   [[nodiscard]] std::size_t granule() const noexcept override { return cuda::VirtualRange::granule; }
   [[nodiscard]] std::size_t capacity() const noexcept override { return capacity_; }
+  void prepare(Site site) override {
+    if (!context_.is_lost()) context_.enter(site);
+  }
   [[nodiscard]] std::string map(std::size_t offset, std::size_t bytes) override;
   void unmap(std::size_t offset, std::size_t bytes) noexcept override;
   [[nodiscard]] Part releasable(std::size_t offset, std::size_t bytes) const noexcept override;

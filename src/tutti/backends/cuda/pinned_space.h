@@ -18,6 +18,9 @@ class PinnedSpace final : public MemorySpace {
   [[nodiscard]] std::size_t granule() const noexcept override { return cuda::VirtualRange::granule; }
   [[nodiscard]] std::size_t capacity() const noexcept override { return range(); }
   [[nodiscard]] std::size_t largest_step() const noexcept override { return std::size_t{16} << 20U; }
+  void prepare(Site site) override {
+    if (!context_.is_lost()) context_.enter(site);
+  }
   [[nodiscard]] std::string map(std::size_t offset, std::size_t bytes) override;
   void unmap(std::size_t offset, std::size_t bytes) noexcept override;
   [[nodiscard]] Part releasable(std::size_t offset, std::size_t bytes) const noexcept override;

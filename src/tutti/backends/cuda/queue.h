@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <string>
 
+#include "tutti/base/site.h"
+
 namespace tutti {
 
 class DeviceStream;
@@ -40,6 +42,8 @@ class Queue {
 
   [[nodiscard]] cudaStream_t stream() const noexcept { return stream_; }
   [[nodiscard]] const Properties& properties() const noexcept { return *properties_; }
+  // Makes its device current to the calling thread: for what a kernel prepares before it is issued, which finds it current.
+  virtual void enter(Site site) = 0;
   // For the work being issued, once: where its kernel notes bad input. The outputs then fail with the description.
   virtual Trap* arm_trap(DescribeTrap describe) = 0;
 

@@ -29,11 +29,9 @@ bool is_debugging() {
   return answer;
 }
 
-// One for all CUDA streams: work of one is settled after work of others that it came after. Short.
-std::mutex& settling() {
-  static std::mutex& instance = *new std::mutex;
-  return instance;
-}
+// One for all CUDA streams: work of one is settled after work of others that it came after. Who only asks whether work is done
+// tries it and goes away, so letting it go must cost no system call.
+constinit ShortLock settling;
 
 CudaStream* as_cuda(DeviceStream* stream) noexcept {
   return stream != nullptr && stream->device().backend() == BackendKind::cuda ? static_cast<CudaStream*>(stream) : nullptr;
@@ -69,6 +67,9 @@ CudaStream::CudaStream(Device& device, const StreamOptions& options, cuda::Conte
   const std::uint64_t start = own_timeline().submitted();
   for (auto* counter : {&issued_, &asked_, &wanted_, &watched_}) counter->store(start, std::memory_order_relaxed);
   settled_ = start;
+  traps_.resize(ring_.size());
+  properties_ = &context_.properties();
+  set_prepared(false);
   own_timeline().set_remote();
   context_.add_stream(*this);
 }
@@ -76,35 +77,31 @@ CudaStream::CudaStream(Device& device, const StreamOptions& options, cuda::Conte
 // Streams of logical devices live as long as the process; the driver takes back what they hold.
 CudaStream::~CudaStream() = default;
 
-void CudaStream::open(Site site) {
+void CudaStream::prepare_slowly(Site site) {
+  if (context_.is_lost()) return;
   context_.enter(site);
-  if (is_open_.load(std::memory_order_relaxed)) [[likely]]
-    return;
   const BlockingRegion loading(SyncReason::module_load, site);
+  const std::lock_guard lock(opening_);
+  if (is_open_.load(std::memory_order_relaxed)) return;
   const std::size_t bytes = sizeof(Shared) + ring_.size() * sizeof(cuda::Trap);
   void* memory = nullptr;
   check(driver().cuMemHostAlloc(&memory, bytes, CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP), "pinned memory", site);
   std::memset(memory, 0, bytes);
   shared_ = static_cast<Shared*>(memory);
+  // Nothing is issued before it is open, unless the context is lost.
   std::atomic_ref(shared_->progress).store(issued(), std::memory_order_relaxed);
-  traps_.resize(ring_.size());
-  stream_ = adopted_;
-  properties_ = &context_.properties();
-  if (stream_ == nullptr) {
-    CUstream made = nullptr;
-    // Ours: higher runs first. CUDA's: lower runs first, and what is out of range is clamped.
+  CUstream made = adopted_;
+  // Ours: higher runs first. CUDA's: lower runs first, and what is out of range is clamped.
+  if (made == nullptr)
     check(driver().cuStreamCreateWithPriority(&made, CU_STREAM_NON_BLOCKING, -options().priority), "stream", site);
-    stream_ = made;
-  }
+  stream_ = made;
   is_open_.store(true, std::memory_order_release);
+  set_prepared(true);
 }
 
 void* CudaStream::native() {
-  // A kernel may ask, while its launch holds the lock.
-  if (!is_open_.load(std::memory_order_acquire)) {
-    const std::lock_guard lock(issue_lock_);
-    open(Site{});
-  }
+  prepare(Site{});
+  if (!is_open_.load(std::memory_order_acquire)) context_.loss()->raise();
   return stream_;
 }
 
@@ -112,7 +109,7 @@ TimelinePoint CudaStream::full_until(std::uint64_t traffic_bytes) const {
   std::uint64_t value = ring_.full_until(own_timeline(), traffic_bytes);
   if (value == 0) [[likely]]
     return {};
-  const_cast<CudaStream*>(this)->look();
+  const_cast<CudaStream*>(this)->look();  // not done: whoever waits for it catches up
   value = ring_.full_until(own_timeline(), traffic_bytes);
   return value == 0 ? TimelinePoint{} : TimelinePoint{id(), value};
 }
@@ -136,7 +133,7 @@ TimelinePoint CudaStream::submit(const Work& work, std::span<const TimelinePoint
     cuda::Launcher::instance().ready(*this);
   } else if (is_suspect) [[unlikely]] {
     check_health();
-    look();
+    catch_up();
   }
   return {id(), value};
 }
@@ -244,7 +241,14 @@ std::uint64_t CudaStream::shown() const noexcept {
 
 void CudaStream::look() noexcept {
   if (shown() <= own_timeline().completed()) return;
-  const std::lock_guard lock(settling());
+  // Work is done when it is settled, for then its failures are told; who finds another thread settling hears "not yet".
+  const std::unique_lock lock(settling, std::try_to_lock);
+  if (lock) settle_up_to(shown());
+}
+
+void CudaStream::catch_up() noexcept {
+  if (shown() <= own_timeline().completed()) return;
+  const std::lock_guard lock(settling);
   settle_up_to(shown());
 }
 
@@ -291,14 +295,14 @@ void CudaStream::settle(std::uint64_t value) noexcept {
   if (has_complaints_.load(std::memory_order_acquire)) [[unlikely]]
     own = take_complaint(value);
   const std::size_t slot = value & (ring_.size() - 1);
-  if (const cuda::DescribeTrap describe = traps_.empty() ? nullptr : std::exchange(traps_[slot], nullptr)) {
+  if (const cuda::DescribeTrap describe = std::exchange(traps_[slot], nullptr)) {
     const cuda::Trap& trap = shared_->traps[slot];
     if (trap.code != 0) {
       own = std::make_shared<const Failure>(FailureKind::kernel, describe(trap), work.name, device().name(), work.site);
     }
   }
   if ((!own || own->kind != FailureKind::cancelled) && context_.is_lost() &&
-      (shared_ == nullptr || std::atomic_ref(shared_->progress).load(std::memory_order_acquire) < value)) {
+      (!is_open_.load(std::memory_order_acquire) || std::atomic_ref(shared_->progress).load(std::memory_order_acquire) < value)) {
     own = context_.loss();
     // The program knows of the loss; that this work came to it as well is news.
     if (own->is_told()) own = std::make_shared<const Failure>(own->kind, own->reason, own->op, own->device, own->site);
@@ -339,7 +343,7 @@ void CudaStream::watch_until(std::uint64_t value) {
 }
 
 void CudaStream::look_for_watched() noexcept {
-  look();
+  catch_up();
   if (!is_watched_done() && issued() >= watched_.load(std::memory_order_acquire)) check_health();
 }
 
@@ -363,7 +367,7 @@ bool CudaStream::block_until(std::uint64_t value, Deadline deadline) {
   cuda::Pause pause;
   Nanoseconds next_check = 0;
   for (;;) {
-    look();
+    catch_up();
     if (own_timeline().completed() >= value) return true;
     if (deadline && Clock::now() >= *deadline) return false;
     if (const Nanoseconds passed = pause.elapsed(); passed >= next_check) {
@@ -378,6 +382,11 @@ bool CudaStream::block_until(std::uint64_t value, Deadline deadline) {
 }
 
 CudaStream::Launched CudaStream::launch_deferred(bool& any) noexcept {
+  try {
+    prepare(Site{});
+  } catch (...) {
+    // Below it is tried again, for each piece of work, which then fails with the reason.
+  }
   const std::lock_guard lock(issue_lock_);
   while (issued() < own_timeline().submitted()) {
     const std::uint64_t value = issued() + 1;

@@ -32,6 +32,8 @@ class CudaStream final : public DeviceStream, public cuda::Queue {
   void kick() override {}
   bool block_until(std::uint64_t value, Deadline deadline) override;
   void look() noexcept override;
+  // The same, but waits for another thread that is at it.
+  void catch_up() noexcept;
   void expect(std::uint64_t value) noexcept override;
   void watch_until(std::uint64_t value) override;
   void cancel() override;
@@ -40,6 +42,7 @@ class CudaStream final : public DeviceStream, public cuda::Queue {
   [[nodiscard]] void* native() override;
   [[nodiscard]] bool is_handed_over(std::uint64_t value) const noexcept override { return issued() >= value; }
 
+  void enter(Site site) override { context_.enter(site); }
   cuda::Trap* arm_trap(cuda::DescribeTrap describe) override;
 
   // For the launcher's thread.
@@ -60,8 +63,14 @@ class CudaStream final : public DeviceStream, public cuda::Queue {
   enum class Ready : std::uint8_t { yes, after_call, after_launch };
 
   [[nodiscard]] std::uint64_t issued() const noexcept { return issued_.load(std::memory_order_acquire); }
-  void open(Site site);
+  // Makes the context, with all code, and then the queue: before any lock of the stream is taken, but for opening_.
+  void prepare_slowly(Site site) override;
   // With issue_lock_ held:
+  // The context is current. Opens the stream where the caller did not prepare it.
+  void open(Site site) {
+    prepare(site);
+    context_.enter(site);
+  }
   [[nodiscard]] Ready can_launch(std::span<const TimelinePoint> after, TimelinePoint& blocker) const;
   // False: something is wrong, perhaps with the context.
   bool launch(std::uint64_t value, const void* source) noexcept;
@@ -83,6 +92,7 @@ class CudaStream final : public DeviceStream, public cuda::Queue {
   cudaStream_t adopted_;
   const std::uint64_t show_every_;
   Shared* shared_ = nullptr;  // pinned, written by the device
+  std::mutex opening_;        // who needs the stream waits inside the door for who opens it
   std::atomic<bool> is_open_{false};
   std::atomic<bool> is_registered_{false};  // with the timeline of what the next deferred work waits for
   std::atomic<std::uint64_t> cancelled_up_to_{0};

@@ -26,11 +26,6 @@ class Search {
         rows_(argument_rows<T>(of_largest)),
         convert_(conversion(in.dtype, dtype_of<T>)),
         results_(results) {
-    if (asked == ArgumentAttributes::all_axes) {
-      length_ = in.count();
-      reader_ = Reader(in, convert_, sizeof(T));
-      return;
-    }
     const auto axis = static_cast<std::size_t>(asked);
     Operand kept_first = in;
     std::size_t n = 0;

@@ -39,26 +39,6 @@ struct FloatSum {
     });
     return carry;
   }
-  // Of the element `from`, n times.
-  Carry scan_repeated(std::int64_t from, std::int64_t to, std::int64_t n) const {
-    Carry carry = 0;
-    repeat(from, to, n, [&](const W* piece, W* into, std::size_t some) { carry = scan_row<W>()(piece, into, carry, some); });
-    return carry;
-  }
-  // f(elements, results, how many) for pieces.
-  template <class F>
-  void repeat(std::int64_t from, std::int64_t to, std::int64_t n, const F& f) const {
-    LineRoom<W> one;
-    LineRoom<W> elements;
-    LineRoom<W> results;
-    elements.elements.fill(*x.read(from, 1, one));
-    for (std::int64_t at = 0; at < n; at += line_chunk) {
-      const auto some = static_cast<std::size_t>(std::min(line_chunk, n - at));
-      W* into = out.room(to + at, results);
-      f(elements.elements.data(), into, some);
-      out.write(to + at, into, some);
-    }
-  }
   // The next n elements of as many columns.
   void step(std::int64_t from, std::int64_t to, std::int64_t n, Carry* carries) const {
     step_with(from, to, n, carries, [](double carry, W element) { return carry + static_cast<double>(element); });
@@ -88,13 +68,6 @@ struct FloatProduct : FloatSum<W> {
   static constexpr bool can_be_cut = false;
   using FloatSum<W>::FloatSum;
   void put_first(std::int64_t at) const { this->put(at, 1); }
-  double scan_repeated(std::int64_t from, std::int64_t to, std::int64_t n) const {
-    double carry = 1;
-    this->repeat(from, to, n, [&](const W* piece, W* into, std::size_t some) {
-      for (std::size_t i = 0; i < some; ++i) into[i] = static_cast<W>(carry *= static_cast<double>(piece[i]));
-    });
-    return carry;
-  }
   void step(std::int64_t from, std::int64_t to, std::int64_t n, double* carries) const {
     this->step_with(from, to, n, carries, [](double carry, W element) { return carry * static_cast<double>(element); });
   }
@@ -143,13 +116,6 @@ struct Integers {
     });
     return carry;
   }
-  Carry scan_repeated(std::int64_t from, std::int64_t to, std::int64_t n) const {
-    LineRoom<std::int64_t> room;
-    const std::int64_t element = *x.read(from, 1, room);
-    Carry carry = nothing;
-    for (std::int64_t i = 0; i < n; ++i) out[to + i] = static_cast<std::int64_t>(carry = next(carry, element));
-    return carry;
-  }
   void step(std::int64_t from, std::int64_t to, std::int64_t n, Carry* carries) const {
     LineRoom<std::int64_t> room;
     x.for_each_piece(from, n, room, [&](std::int64_t at, const std::int64_t* piece, std::size_t some) {
@@ -195,18 +161,9 @@ void scan_lines(const KernelCall& call, Parallel& parallel, const Scan& scan) {
   const auto attributes = call.attributes->as<ScanAttributes>();
   if (attributes.after > 0) return scan_columns<multiplies>(call, parallel, scan, attributes);
   const LineShape shape(call.in(0));
-  const std::int64_t length = attributes.times != 0 ? attributes.times : shape.length;
+  const std::int64_t length = shape.length;
   const std::int64_t initial = attributes.include_initial ? 1 : 0;
   const std::int64_t step = length + initial;
-  if (attributes.times != 0) {
-    for_each_lines(parallel, shape.lines, shape.lines * length, [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t line = begin; line < end; ++line) {
-        if (initial != 0) scan.put_first(line * step);
-        scan.scan_repeated(line, line * step + initial, length);
-      }
-    });
-    return;
-  }
   constexpr Carry nothing = multiplies ? 1 : 0;
   if constexpr (Scan::can_be_cut) {
     if (length > long_line && shape.lines < 16) {

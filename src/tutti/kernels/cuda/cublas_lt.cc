@@ -82,10 +82,10 @@ cublasLtHandle_t cublas_lt_handle(int ordinal, const KernelCall& call) {
   if (at >= most_devices) throw KernelFailed(text("products of matrices work on the first ", most_devices, " GPUs"), call.site);
   if (cublasLtHandle_t made = handles[at].load(std::memory_order_acquire)) return made;
   const CublasLt& lt = cublas_lt(call);
+  const BlockingRegion loading(SyncReason::module_load, call.site);  // also of a thread that waits for another that makes it
   const std::lock_guard lock(mutex);
   cublasLtHandle_t handle = handles[at].load(std::memory_order_relaxed);
   if (handle != nullptr) return handle;
-  const BlockingRegion loading(SyncReason::module_load, call.site);
   lt.check(lt.create(&handle), "cublasLtCreate", call);
   handles[at].store(handle, std::memory_order_release);
   return handle;

@@ -1,27 +1,21 @@
 #include "tutti/kernels/cuda/device_radix_sort.h"
 
-#include <atomic>
 #include <cub/device/device_radix_sort.cuh>
-#include <optional>
 
 #include "tutti/base/error.h"
-#include "tutti/hal/door.h"
 
 namespace tutti::kernels::cuda {
 
 namespace {
 
-// Calls sort(storage, bytes) for the size it needs and then to sort. The first time, its code is loaded.
+// Calls sort(storage, bytes) for the size it needs and then to sort.
 template <class Sort>
-void run_cub(const Sort& sort, std::atomic<bool>& is_loaded, void* storage, std::int64_t room, const KernelCall& call) {
-  std::optional<BlockingRegion> loading;
-  if (!is_loaded.load(std::memory_order_acquire)) loading.emplace(SyncReason::module_load, call.site);
+void run_cub(const Sort& sort, void* storage, std::int64_t room, const KernelCall& call) {
   std::size_t bytes = 0;
   check(sort(nullptr, bytes), "sort", call);
   if (bytes > static_cast<std::size_t>(room))
     throw KernelFailed("the GPU's sort asks for more memory than was expected", call.site);
   check(sort(storage, bytes), "sort", call);
-  is_loaded.store(true, std::memory_order_release);
 }
 
 }  // namespace
@@ -29,11 +23,10 @@ void run_cub(const Sort& sort, std::atomic<bool>& is_loaded, void* storage, std:
 template <class Key>
 Key* radix_sort(Key* keys, Key* other, std::uint32_t n, int bits, void* storage, std::int64_t room, const KernelCall& call,
                 Queue& queue) {
-  static std::atomic<bool> is_loaded{false};
   cub::DoubleBuffer<Key> buffers(keys, other);
   run_cub([&](void* memory,
               std::size_t& bytes) { return cub::DeviceRadixSort::SortKeys(memory, bytes, buffers, n, 0, bits, queue.stream()); },
-          is_loaded, storage, room, call);
+          storage, room, call);
   return buffers.Current();
 }
 template std::uint32_t* radix_sort(std::uint32_t*, std::uint32_t*, std::uint32_t, int, void*, std::int64_t, const KernelCall&,
@@ -45,7 +38,6 @@ template <class Key, class Number>
 SortedPairs<Key, Number> radix_sort_pairs(Key* keys, Key* other_keys, Number* numbers, Number* other_numbers, std::int64_t n,
                                           int bits, void* storage, std::int64_t room, const KernelCall& call, Queue& queue) {
   using Count = std::conditional_t<sizeof(Number) == 4, std::uint32_t, std::int64_t>;
-  static std::atomic<bool> is_loaded{false};
   cub::DoubleBuffer<Key> key_buffers(keys, other_keys);
   cub::DoubleBuffer<Number> number_buffers(numbers, other_numbers);
   run_cub(
@@ -53,7 +45,7 @@ SortedPairs<Key, Number> radix_sort_pairs(Key* keys, Key* other_keys, Number* nu
         return cub::DeviceRadixSort::SortPairs(memory, bytes, key_buffers, number_buffers, static_cast<Count>(n), 0, bits,
                                                queue.stream());
       },
-      is_loaded, storage, room, call);
+      storage, room, call);
   return {key_buffers.Current(), number_buffers.Current()};
 }
 template SortedPairs<std::uint32_t, std::uint32_t> radix_sort_pairs(std::uint32_t*, std::uint32_t*, std::uint32_t*,

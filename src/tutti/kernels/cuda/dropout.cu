@@ -58,59 +58,12 @@ __global__ void dropout_kernel(const T* x, T* out, std::int64_t count, bool is_a
   }
 }
 
-// Elements that are counted down the columns of matrices. A thread has four of each of `width` columns, those of one Philox
-// block; there are `packs` such columns and `groups` of four rows.
-template <class T, int width>
-__global__ void dropout_matrices_kernel(const T* x, T* out, Divisor<std::uint32_t> packs, Divisor<std::uint32_t> groups,
-                                        std::uint32_t count, DropoutAttributes attributes) {
-  const std::uint32_t number = blockIdx.x * blockDim.x + threadIdx.x;
-  if (number >= count) return;
-  const std::uint32_t above = packs.quotient(number);
-  const std::int64_t column = static_cast<std::int64_t>(number - above * packs.divisor()) * width;
-  const std::int64_t matrix = groups.quotient(above);
-  const std::int64_t group = above - matrix * groups.divisor();
-  const std::int64_t at = static_cast<std::int64_t>(above) * 4 * attributes.columns + column;
-  Loaded<T, width> loaded[4];
-#pragma unroll
-  for (int r = 0; r < 4; ++r) loaded[r] = *reinterpret_cast<const Loaded<T, width>*>(x + at + r * attributes.columns);
-  Pack<T, width> pack[4];
-#pragma unroll
-  for (int r = 0; r < 4; ++r) pack[r] = std::bit_cast<Pack<T, width>>(loaded[r]);
-  const auto scale = static_cast<Working<T>>(attributes.scale);
-  const std::uint64_t first =
-      attributes.counter + static_cast<std::uint64_t>((matrix * attributes.columns + column) * groups.divisor() + group);
-#pragma unroll
-  for (int c = 0; c < width; ++c) {
-    const Philox::Block words = Philox::block(attributes.key, first + static_cast<std::uint64_t>(c) * groups.divisor());
-#pragma unroll
-    for (int r = 0; r < 4; ++r) {
-      T& v = pack[r].lane[c];
-      v = words[r] < attributes.dropped ? narrow<T>(0) : narrow<T>(widen(v) * scale);
-    }
-  }
-#pragma unroll
-  for (int r = 0; r < 4; ++r) *reinterpret_cast<Loaded<T, width>*>(out + at + r * attributes.columns) = held(pack[r]);
-}
-
-template <class T, int width>
-void drop_in_matrices(const KernelCall& call, Queue& queue, const DropoutAttributes& attributes) {
-  const std::int64_t threads = call.out().count() / (4 * width);
-  launch<dropout_matrices_kernel<T, width>>(queue, call, grid_for(threads, 1, queue), call.in(0).as<T>(), call.out().as<T>(),
-                                            Divisor<std::uint32_t>(attributes.columns / width),
-                                            Divisor<std::uint32_t>(attributes.rows / 4), static_cast<std::uint32_t>(threads),
-                                            attributes);
-}
-
 template <class T>
 void run_dropout(const KernelCall& call, Queue& queue) {
   const std::int64_t count = call.out().count();
   if (count == 0) return;
   const bool aligned = is_aligned(device_input(call, 0), pack_bytes) && is_aligned(call.out(), pack_bytes);
   const auto attributes = call.attributes->as<DropoutAttributes>();
-  if (attributes.rows > 1) {
-    if (aligned && attributes.columns % pack_width<T> == 0) return drop_in_matrices<T, pack_width<T>>(call, queue, attributes);
-    return drop_in_matrices<T, 1>(call, queue, attributes);
-  }
   const Grid grid = grid_for((count + dropout_elements<T> - 1) / dropout_elements<T>, 1, queue);
   launch<dropout_kernel<T>>(queue, call, grid, call.in(0).as<T>(), call.out().as<T>(), count, aligned, attributes);
 }

@@ -236,10 +236,27 @@ static void determinant(const KernelCall& call, KernelContext& context) {
   }
 }
 
+static void prepare_with(const KernelCall& call, KernelContext& context, int columns) {
+  const Batch2D a = matrices_of(device_input(call, 0), call);
+  if (a.count == 0 || is_small(a, static_cast<std::int64_t>(size_of(call.in(0).dtype)))) return;
+  if (call.in(0).dtype == DType::f32) {
+    prepare_large_elimination<float>(queue_of(context), call, a.count, a.rows, columns);
+  } else {
+    prepare_large_elimination<double>(queue_of(context), call, a.count, a.rows, columns);
+  }
+}
+static void prepare_solve(const KernelCall& call, KernelContext& context) {
+  prepare_with(call, context, matrices_of(device_input(call, 1), call).columns);
+}
+static void prepare_inverse(const KernelCall& call, KernelContext& context) {
+  prepare_with(call, context, matrices_of(device_input(call, 0), call).columns);
+}
+static void prepare_determinant(const KernelCall& call, KernelContext& context) { prepare_with(call, context, 0); }
+
 [[maybe_unused]] static const bool is_registered =
-    register_cuda_kernel("MatrixSolve", matrix_solve, workspace<solve_bytes>, wide_floats) &&
-    register_cuda_kernel("MatrixInverse", matrix_inverse, workspace<inverse_bytes>, wide_floats) &&
-    register_cuda_kernel("MatrixDeterminant", determinant, workspace<determinant_bytes>, wide_floats) &&
-    register_cuda_kernel("LogMatrixDeterminant", determinant, workspace<determinant_bytes>, wide_floats);
+    register_cuda_kernel("MatrixSolve", matrix_solve, workspace<solve_bytes>, wide_floats, prepare_solve) &&
+    register_cuda_kernel("MatrixInverse", matrix_inverse, workspace<inverse_bytes>, wide_floats, prepare_inverse) &&
+    register_cuda_kernel("MatrixDeterminant", determinant, workspace<determinant_bytes>, wide_floats, prepare_determinant) &&
+    register_cuda_kernel("LogMatrixDeterminant", determinant, workspace<determinant_bytes>, wide_floats, prepare_determinant);
 
 }  // namespace tutti::kernels::cuda

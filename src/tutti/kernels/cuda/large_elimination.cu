@@ -88,7 +88,8 @@ __global__ void __launch_bounds__(fill_threads)
   }
 }
 
-template <class T>
+// A rehearsal goes through the same steps, launches nothing and only has the library choose its algorithms.
+template <class T, bool is_rehearsal = false>
 class LargeElimination {
  public:
   // Fills the matrices from a and b.
@@ -99,7 +100,7 @@ class LargeElimination {
     all_ = {reinterpret_cast<T*>(call.scratch().data), count, lead, lead * n};
     int* const orders = reinterpret_cast<int*>(all_.data + count * all_.step);
     order_ = {orders, orders + count * n, orders + 2 * count * n, n};
-    launch<fill_kernel<T>>(queue, call, grid_of_rows(lead), all_, a, b, n, side_, columns);
+    run<fill_kernel<T>>(grid_of_rows(lead), all_, a, b, n, side_, columns);
   }
 
   void eliminate() {
@@ -113,7 +114,7 @@ class LargeElimination {
         const Range right{panel.last, block.last};
         eliminate_panel<widest>(panel, width);
         if (panel.size() == block.size()) break;
-        launch<follow_kernel<T>>(queue_, call_, over_columns(block), all_, panel, block, order_);
+        run<follow_kernel<T>>(over_columns(block), all_, panel, block, order_);
         subtract({panel.last, n_}, right, panel);
       }
       const Range right{block.last, end};
@@ -140,11 +141,11 @@ class LargeElimination {
       }
       subtract({0, first}, right, block);
     }
-    launch<take_kernel<T>>(queue_, call_, grid_of_rows(columns_), all_, x, n_, side_, columns_);
+    run<take_kernel<T>>(grid_of_rows(columns_), all_, x, n_, side_, columns_);
   }
 
   void multiply_diagonal(const Determinants<T>& out) {
-    launch<diagonal_kernel<T>>(queue_, call_, grid_over(1, 1, all_.count, fill_threads), all_, order_, out);
+    run<diagonal_kernel<T>>(grid_over(1, 1, all_.count, fill_threads), all_, order_, out);
   }
 
  private:
@@ -165,38 +166,43 @@ class LargeElimination {
     return grid_over(parts_of(across, fill_threads), static_cast<unsigned>(std::min(n_, 65535)), all_.count, fill_threads);
   }
 
+  template <auto kernel, class... Args>
+  void run([[maybe_unused]] const Grid& grid, [[maybe_unused]] const Args&... arguments) {
+    if constexpr (!is_rehearsal) launch<kernel>(queue_, call_, grid, arguments...);
+  }
   template <int Width>
   void eliminate_panel(Range panel, int width) {
     constexpr int rows = widest / Width;
     const int left = n_ - panel.first;
     if (width == Width && left <= most_block_threads * rows) {
       const auto threads = static_cast<int>(in_blocks(parts_of(left, rows)));
-      launch<panel_kernel<T, Width, rows>>(queue_, call_, grid_over(1, 1, all_.count, threads), all_, panel.first, panel.size(),
-                                           order_, trap_);
+      run<panel_kernel<T, Width, rows>>(grid_over(1, 1, all_.count, threads), all_, panel.first, panel.size(), order_, trap_);
     } else if (width == Width) {
       const auto threads = static_cast<int>(in_blocks(parts_of(left, rows * panel_blocks)));
-      launch<wide_panel_kernel<T, Width, rows>>(queue_, call_, grid_over(panel_blocks, 1, all_.count, threads), all_, panel.first,
-                                                panel.size(), order_, trap_);
+      run<wide_panel_kernel<T, Width, rows>>(grid_over(panel_blocks, 1, all_.count, threads), all_, panel.first, panel.size(),
+                                             order_, trap_);
     } else if constexpr (Width > narrowest) {
       eliminate_panel<Width / 2>(panel, width);
     } else {
-      launch<column_kernel<T>>(queue_, call_, grid_over(1, 1, all_.count, most_block_threads), all_, panel.first, order_, trap_);
+      run<column_kernel<T>>(grid_over(1, 1, all_.count, most_block_threads), all_, panel.first, order_, trap_);
     }
   }
   void exchange(Range panels, int width, Range columns) {
     if (columns.is_empty()) return;
-    launch<exchange_kernel<T>>(queue_, call_, over_columns(columns), all_, panels, width, columns, order_);
+    run<exchange_kernel<T>>(over_columns(columns), all_, panels, width, columns, order_);
   }
   template <bool is_upper>
   void solve(Range block, Range columns) {
     if (columns.is_empty()) return;
-    launch<triangle_kernel<T, is_upper>>(queue_, call_, over_columns(columns), all_, block, columns);
+    run<triangle_kernel<T, is_upper>>(over_columns(columns), all_, block, columns);
   }
   // a[rows, columns] -= a[rows, inner] a[inner, columns]
   void subtract(Range rows, Range columns, Range inner) {
     constexpr std::int64_t fewest = 512 * 512;  // fewer do not fill the GPU with the library's tiles
-    if (inner.size() <= block_size || static_cast<std::int64_t>(rows.size()) * columns.size() < fewest)
-      return subtract_product<false>(queue_, call_, all_, rows, columns, inner);
+    if (inner.size() <= block_size || static_cast<std::int64_t>(rows.size()) * columns.size() < fewest) {
+      if constexpr (!is_rehearsal) subtract_product<false>(queue_, call_, all_, rows, columns, inner);
+      return;
+    }
     LibraryProduct product;
     product.m = rows.size();
     product.n = columns.size();
@@ -210,7 +216,8 @@ class LargeElimination {
     const auto at = [&](Range down, Range across) {
       return reinterpret_cast<std::byte*>(all_.data + down.first * all_.lead + across.first);
     };
-    multiply(product, {at(rows, inner), at(inner, columns), at(rows, columns), nullptr}, queue_.stream(), call_);
+    const ProductAddresses where{at(rows, inner), at(inner, columns), at(rows, columns), nullptr};
+    is_rehearsal ? prepare_product(product, where, queue_, call_) : multiply(product, where, queue_, call_);
   }
   [[nodiscard]] Grid over_columns(Range columns) const {
     return grid_over(parts_of(columns.size(), column_threads), 1, all_.count, column_threads);
@@ -248,6 +255,15 @@ void large_determinants(Queue& queue, const KernelCall& call, const T* a, const 
   elimination.multiply_diagonal(out);
 }
 
+template <class T>
+void prepare_large_elimination(Queue& queue, const KernelCall& call, std::int64_t count, int n, int columns) {
+  LargeElimination<T, true> elimination(queue, call, nullptr, nullptr, count, n, columns, nullptr);
+  elimination.eliminate();
+  elimination.substitute(nullptr);
+}
+
+template void prepare_large_elimination<float>(Queue&, const KernelCall&, std::int64_t, int, int);
+template void prepare_large_elimination<double>(Queue&, const KernelCall&, std::int64_t, int, int);
 template void solve_large(Queue&, const KernelCall&, const float*, const float*, float*, std::int64_t, int, int, Trap*);
 template void solve_large(Queue&, const KernelCall&, const double*, const double*, double*, std::int64_t, int, int, Trap*);
 template void large_determinants(Queue&, const KernelCall&, const float*, const Determinants<float>&, std::int64_t, int);

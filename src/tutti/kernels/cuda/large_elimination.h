@@ -9,6 +9,10 @@ namespace tutti::kernels::cuda {
 // Of scratch memory. `columns` of the right-hand side; 0 for a determinant.
 std::int64_t large_elimination_bytes(std::int64_t count, std::int64_t n, std::int64_t columns, std::int64_t element);
 
+// Chooses the algorithms of the products that either of the following takes, and launches nothing.
+template <class T>
+void prepare_large_elimination(Queue& queue, const KernelCall& call, std::int64_t count, int n, int columns);
+
 // x = a^-1 b for each of the matrices, all dense; the inverse where b is null. Trap: where singular ones are noted.
 template <class T>
 void solve_large(Queue& queue, const KernelCall& call, const T* a, const T* b, T* x, std::int64_t count, int n, int columns,

@@ -22,15 +22,18 @@ void LoadedKernel::launch(Queue& queue, const KernelCall& call, const Grid& grid
   const std::atomic_ref held(handle_);
   cudaKernel_t handle = held.load(std::memory_order_acquire);
   std::optional<BlockingRegion> loading;
-  if (handle == nullptr) [[unlikely]] {
-    loading.emplace(SyncReason::module_load, call.site);
+  const bool is_first = handle == nullptr;
+  if (is_first) [[unlikely]] {
     check(find_(&handle), "load", call);
+    // Code of a library that was opened after the stream was prepared.
+    if (!tutti::cuda::is_loaded(handle)) loading.emplace(SyncReason::module_load, call.site);
   }
   const CUresult result = tutti::cuda::driver().cuLaunchKernel(reinterpret_cast<CUfunction>(handle), grid.blocks.x, grid.blocks.y,
                                                                grid.blocks.z, grid.threads.x, grid.threads.y, grid.threads.z,
                                                                grid.shared_bytes, queue.stream(), arguments, nullptr);
   if (result != CUDA_SUCCESS) throw KernelFailed(text("launch: ", tutti::cuda::driver().describe(result)), call.site);
-  if (loading) held.store(handle, std::memory_order_release);
+  if (is_first) [[unlikely]]
+    held.store(handle, std::memory_order_release);
 }
 
 }  // namespace tutti::kernels::cuda

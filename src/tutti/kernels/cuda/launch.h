@@ -1,8 +1,9 @@
-// How a kernel is set going: errors become KernelFailed, and the first launch of each, which loads its code, is accounted for.
+// How a kernel is set going: errors become KernelFailed, and a launch that has to load its code is accounted for.
 #pragma once
 
 #include <array>
 
+#include "tutti/backends/cuda/device_code.h"
 #include "tutti/backends/cuda/queue.h"
 #include "tutti/exec/kernel.h"
 
@@ -49,5 +50,18 @@ void launch(Queue& queue, const KernelCall& call, const Grid& grid, const Args&.
     launch_with<kernel, Params...>(queue, call, grid, signature, static_cast<Params>(arguments)...);
   }(kernel);
 }
+
+#ifdef __CUDACC__
+// One for each file of device code, hence no name outside it: any kernel will do to know the file's code by.
+namespace {
+__global__ void any_kernel() {}
+
+[[maybe_unused]] const tutti::cuda::DeviceCode code_of_this_file([](cudaKernel_t* found) {
+  const cudaError_t result = cudaGetKernel(found, reinterpret_cast<const void*>(any_kernel));
+  if (result != cudaSuccess) (void)cudaGetLastError();  // no code for this GPU: whoever launches some is told
+  return result;
+});
+}  // namespace
+#endif
 
 }  // namespace tutti::kernels::cuda

@@ -1,6 +1,8 @@
 #include "tutti/kernels/cuda/library_product.h"
 
+#include <algorithm>
 #include <array>
+#include <atomic>
 #include <bit>
 #include <cstring>
 #include <memory>
@@ -8,12 +10,15 @@
 #include <unordered_map>
 #include <utility>
 
+#include "tutti/backends/cuda/driver.h"
 #include "tutti/hal/door.h"
 #include "tutti/kernels/cuda/cublas_lt.h"
 #include "tutti/tensor/dtype_visit.h"
 
 // The library works on columns, we on rows: it is given c^T = b^T a^T, so that its first factor is our b.
 namespace tutti::kernels::cuda {
+
+using tutti::cuda::Queue;
 
 namespace {
 
@@ -32,7 +37,9 @@ struct HashKey {
   }
 };
 
-// A choice made once: descriptors and algorithm, ready to be run again. Lives for ever.
+constexpr std::size_t most_candidates = 8;
+
+// A choice made once: descriptors and algorithms, ready to be run again. Lives for ever.
 struct Choice {
   LibraryProduct key;
   const CublasLt* lt;
@@ -41,7 +48,20 @@ struct Choice {
   cublasLtMatrixLayoutOpaque_t a;
   cublasLtMatrixLayoutOpaque_t b;
   cublasLtMatrixLayoutOpaque_t c;
-  cublasLtMatmulAlgo_t algorithm;
+  std::array<cublasLtMatmulAlgo_t, most_candidates> candidates;  // the best first
+  std::size_t count = 0;
+  mutable std::atomic<std::size_t> taken{0};  // the first that was not refused
+
+  // With the best that the library does not refuse, which it does before it launches anything.
+  cublasStatus_t run(const ProductAddresses& at, cudaStream_t stream) const {
+    const std::size_t first = taken.load(std::memory_order_relaxed);
+    cublasStatus_t status = run(candidates[first], at, stream);
+    for (std::size_t i = first + 1; status != CUBLAS_STATUS_SUCCESS && i < count; ++i) {
+      status = run(candidates[i], at, stream);
+      if (status == CUBLAS_STATUS_SUCCESS) taken.store(i, std::memory_order_relaxed);
+    }
+    return status;
+  }
 
   cublasStatus_t run(const cublasLtMatmulAlgo_t& with, const ProductAddresses& at, cudaStream_t stream) const {
     struct Factors {
@@ -125,9 +145,35 @@ cublasLtMatmulPreferenceOpaque_t preference_of(const Choice& choice, const Kerne
   return preference;
 }
 
-// Asks for algorithms, best first, and keeps the first that runs; it has then run once. May load the library's kernels.
-std::unique_ptr<Choice> choose(const LibraryProduct& key, const ProductAddresses& at, cudaStream_t stream,
-                               const KernelCall& call) {
+// Loads the library's own code for it, and finds the first candidate it does not refuse: a launch is recorded and thrown away.
+// Where that does not work, the first real launch does it.
+void rehearse(const Choice& choice, const ProductAddresses& at) {
+  const tutti::cuda::Driver& api = tutti::cuda::driver();
+  CUstream stream = nullptr;
+  if (api.cuStreamCreateWithPriority(&stream, CU_STREAM_NON_BLOCKING, 0) != CUDA_SUCCESS) return;
+  CUgraph graph = nullptr;
+  if (api.cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_RELAXED) == CUDA_SUCCESS) {
+    (void)choice.run(at, stream);
+    if (api.cuStreamEndCapture(stream, &graph) != CUDA_SUCCESS) graph = nullptr;
+  }
+  std::array<CUgraphNode, 8> nodes{};  // a product is one kernel, or a few where its sums are split
+  std::size_t count = nodes.size();
+  if (graph != nullptr && api.cuGraphGetNodes(graph, nodes.data(), &count) == CUDA_SUCCESS) {
+    for (std::size_t i = 0; i < std::min(count, nodes.size()); ++i) {
+      CUgraphNodeType type{};
+      CUDA_KERNEL_NODE_PARAMS kernel{};
+      if (api.cuGraphNodeGetType(nodes[i], &type) != CUDA_SUCCESS || type != CU_GRAPH_NODE_TYPE_KERNEL) continue;
+      if (api.cuGraphKernelNodeGetParams(nodes[i], &kernel) != CUDA_SUCCESS) continue;
+      if (kernel.func == nullptr && kernel.kern != nullptr) (void)api.cuKernelGetFunction(&kernel.func, kernel.kern);
+      if (kernel.func != nullptr) (void)api.cuFuncLoad(kernel.func);
+    }
+  }
+  if (graph != nullptr) api.cuGraphDestroy(graph);
+  api.cuStreamDestroy(stream);
+}
+
+// Asks for algorithms and loads the code of the one that will run. Launches nothing.
+std::unique_ptr<Choice> choose(const LibraryProduct& key, const ProductAddresses& at, const KernelCall& call) {
   auto choice = std::make_unique<Choice>();
   choice->key = key;
   choice->lt = &cublas_lt(call);
@@ -135,22 +181,19 @@ std::unique_ptr<Choice> choose(const LibraryProduct& key, const ProductAddresses
   const BlockingRegion loading(SyncReason::module_load, call.site);
   describe(*choice, call);
   cublasLtMatmulPreferenceOpaque_t preference = preference_of(*choice, call);
-  std::array<cublasLtMatmulHeuristicResult_t, 8> found;
+  std::array<cublasLtMatmulHeuristicResult_t, most_candidates> found;
   int count = 0;
   cublasStatus_t status = choice->lt->heuristic(choice->handle, &choice->desc, &choice->b, &choice->a, &choice->c, &choice->c,
                                                 &preference, static_cast<int>(found.size()), found.data(), &count);
-  if (status == CUBLAS_STATUS_SUCCESS && count == 0) status = CUBLAS_STATUS_NOT_SUPPORTED;
   choice->lt->check(status, "cublasLtMatmulAlgoGetHeuristic", call);
-  for (int i = 0; i < count; ++i) {
-    const cublasLtMatmulHeuristicResult_t& result = found[static_cast<std::size_t>(i)];
-    status = result.state;
-    if (status == CUBLAS_STATUS_SUCCESS) status = choice->run(result.algo, at, stream);
-    if (status != CUBLAS_STATUS_SUCCESS) continue;
-    choice->algorithm = result.algo;
-    return choice;
+  status = CUBLAS_STATUS_NOT_SUPPORTED;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i) {
+    status = found[i].state;
+    if (status == CUBLAS_STATUS_SUCCESS) choice->candidates[choice->count++] = found[i].algo;
   }
-  choice->lt->check(status, "cublasLtMatmul", call);
-  return choice;  // not reached: the last status was an error
+  if (choice->count == 0) choice->lt->check(status, "cublasLtMatmulAlgoGetHeuristic", call);
+  rehearse(*choice, at);
+  return choice;
 }
 
 // The choices of every device and shape.
@@ -182,9 +225,7 @@ std::uint8_t alignment_of(const std::byte* address, std::int64_t step_bytes) {
       std::countr_zero(256U | reinterpret_cast<std::uintptr_t>(address) | static_cast<std::uintptr_t>(step_bytes)));
 }
 
-}  // namespace
-
-void multiply(LibraryProduct product, const ProductAddresses& at, cudaStream_t stream, const KernelCall& call) {
+const Choice& choice_for(LibraryProduct& product, const ProductAddresses& at, Queue& queue, const KernelCall& call) {
   const auto size = static_cast<std::int64_t>(size_of(product.dtype));
   product.a_aligned = alignment_of(at.a, product.a_step * size);
   product.b_aligned = alignment_of(at.b, product.b_step * size);
@@ -194,12 +235,23 @@ void multiply(LibraryProduct product, const ProductAddresses& at, cudaStream_t s
   if (last == nullptr || !(is_same(last->key, product))) [[unlikely]] {
     const Choice* known = Choices::instance().find(product);
     if (known == nullptr) {
-      last = Choices::instance().keep(choose(product, at, stream, call));
-      return;
+      queue.enter(call.site);
+      known = Choices::instance().keep(choose(product, at, call));
     }
     last = known;
   }
-  last->lt->check(last->run(last->algorithm, at, stream), "cublasLtMatmul", call);
+  return *last;
+}
+
+}  // namespace
+
+void prepare_product(LibraryProduct product, const ProductAddresses& at, Queue& queue, const KernelCall& call) {
+  (void)choice_for(product, at, queue, call);
+}
+
+void multiply(LibraryProduct product, const ProductAddresses& at, Queue& queue, const KernelCall& call) {
+  const Choice& choice = choice_for(product, at, queue, call);
+  choice.lt->check(choice.run(at, queue.stream()), "cublasLtMatmul", call);
 }
 
 }  // namespace tutti::kernels::cuda

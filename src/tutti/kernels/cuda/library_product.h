@@ -1,11 +1,10 @@
 // A product of matrices by cuBLASLt: an algorithm is chosen once for each shape and kept.
 #pragma once
 
-#include <cuda_runtime_api.h>
-
 #include <cstddef>
 #include <cstdint>
 
+#include "tutti/backends/cuda/queue.h"
 #include "tutti/exec/kernel.h"
 
 namespace tutti::kernels::cuda {
@@ -42,7 +41,9 @@ struct ProductAddresses {
   std::byte* workspace;
 };
 
-// Launches it; fills in how the operands are aligned. May block the first time a shape is met.
-void multiply(LibraryProduct product, const ProductAddresses& at, cudaStream_t stream, const KernelCall& call);
+// Chooses its algorithm and loads its code, if this shape is met for the first time, which may block; launches nothing.
+void prepare_product(LibraryProduct product, const ProductAddresses& at, tutti::cuda::Queue& queue, const KernelCall& call);
+// Launches it; chooses first where nobody has prepared it. Both fill in how the operands are aligned.
+void multiply(LibraryProduct product, const ProductAddresses& at, tutti::cuda::Queue& queue, const KernelCall& call);
 
 }  // namespace tutti::kernels::cuda

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <limits>
 
 #include "tutti/exec/attributes.h"
@@ -14,9 +15,11 @@ namespace tutti::kernels::cuda {
 
 namespace {
 
+using Step = void (*)(LibraryProduct product, const ProductAddresses& at, Queue& queue, const KernelCall& call);
+
 // The innermost axis of the batch goes to the library at once where it can take it; the others are gone through one by one.
-void multiply_batch(const Product& product, LibraryProduct key, std::byte* c, std::byte* workspace, cudaStream_t stream,
-                    const KernelCall& call) {
+void for_each_product(const Product& product, LibraryProduct key, std::byte* c, std::byte* workspace, Queue& queue,
+                      const KernelCall& call, Step step, std::int64_t most_rounds = std::numeric_limits<std::int64_t>::max()) {
   const auto size = static_cast<std::int64_t>(size_of(key.dtype));
   std::size_t looped = product.batch_rank;
   if (looped > 0) {
@@ -31,7 +34,7 @@ void multiply_batch(const Product& product, LibraryProduct key, std::byte* c, st
   }
   std::int64_t rounds = 1;
   for (std::size_t i = 0; i < looped; ++i) rounds *= product.batch[i].size;
-  for (std::int64_t round = 0; round < rounds; ++round) {
+  for (std::int64_t round = 0; round < std::min(rounds, most_rounds); ++round) {
     ProductAddresses at{product.a.data, product.b.data, c, workspace};
     std::int64_t rest = round;
     for (std::size_t i = looped; i-- > 0;) {
@@ -42,8 +45,31 @@ void multiply_batch(const Product& product, LibraryProduct key, std::byte* c, st
       at.b += here * axis.b;
       at.c += here * axis.c;
     }
-    multiply(key, at, stream, call);
+    step(key, at, queue, call);
   }
+}
+
+LibraryProduct key_of(const Product& product, const Queue& queue, const KernelCall& call) {
+  const DType dtype = call.out().dtype;
+  LibraryProduct key;
+  key.m = product.m;
+  key.n = product.n;
+  key.k = product.k;
+  key.a_lead = product.a.lead;
+  key.b_lead = product.b.lead;
+  key.c_lead = product.n;
+  key.workspace = product.workspace_bytes;
+  key.ordinal = queue.properties().ordinal;
+  key.dtype = dtype;
+  key.a_by_columns = product.a.is_by_columns;
+  key.b_by_columns = product.b.is_by_columns;
+  key.tf32 = dtype == DType::f32 && call.attributes->size() != 0 && call.attributes->as<MatMulAttributes>().tf32;
+  return key;
+}
+
+// It has elements and is not one of the cases that are done without the library.
+bool is_for_library(const Operand& a, const Operand& b, const Operand& c) {
+  return c.count() != 0 && a.axes[a.rank - 1U].size != 0 && is_floating(c.dtype) && !is_dot(a, b);
 }
 
 }  // namespace
@@ -76,22 +102,22 @@ static void matmul(const KernelCall& call, KernelContext& context) {
   for (const Factor* factor : {&product.a, &product.b}) {
     if (factor->is_packed) copy_operand(factor->from, factor->to, queue, call);
   }
-  LibraryProduct key;
-  key.m = product.m;
-  key.n = product.n;
-  key.k = product.k;
-  key.a_lead = product.a.lead;
-  key.b_lead = product.b.lead;
-  key.c_lead = product.n;
-  key.workspace = product.workspace_bytes;
-  key.ordinal = queue.properties().ordinal;
-  key.dtype = c.dtype;
-  key.a_by_columns = product.a.is_by_columns;
-  key.b_by_columns = product.b.is_by_columns;
-  key.tf32 = c.dtype == DType::f32 && call.attributes->size() != 0 && call.attributes->as<MatMulAttributes>().tf32;
-  multiply_batch(product, key, c.data, scratch + product.packed_bytes, queue.stream(), call);
+  for_each_product(product, key_of(product, queue, call), c.data, scratch + product.packed_bytes, queue, call, multiply);
 }
 
-[[maybe_unused]] static const bool matmul_is_registered = register_cuda_kernel("MatMul", matmul, workspace<matmul_bytes>);
+static void prepare_matmul(const KernelCall& call, KernelContext& context) {
+  const Operand& a = device_input(call, 0);
+  const Operand& b = device_input(call, 1);
+  if (!is_for_library(a, b, call.out())) return;
+  Queue& queue = queue_of(context);
+  std::byte* const scratch = call.scratch().data;
+  const Product product(a, b, scratch);
+  // The first stands for the others: they can only differ in how they are aligned.
+  for_each_product(product, key_of(product, queue, call), call.out().data, scratch + product.packed_bytes, queue, call,
+                   prepare_product, 1);
+}
+
+[[maybe_unused]] static const bool matmul_is_registered =
+    register_cuda_kernel("MatMul", matmul, workspace<matmul_bytes>, any_dtype, prepare_matmul);
 
 }  // namespace tutti::kernels::cuda

@@ -99,54 +99,6 @@ ReductionPlan plan_reduction(const Operand& in, std::uint32_t mask, int multipro
   return plan;
 }
 
-ArgumentLines argument_lines(const Operand& in, int multiprocessors) {
-  struct Line {
-    Axis axis;
-    std::int64_t place_step;
-  };
-  std::array<Line, most_axes> lines;  // innermost first
-  std::size_t n = 0;
-  std::size_t inner = 0;  // the one with the smallest stride
-  std::int64_t place_step = 1;
-  for (std::size_t i = in.rank; i-- > 0; place_step *= in.axes[i].size) {
-    const Axis& axis = in.axes[i];
-    if (axis.size == 1 || axis.stride == 0) continue;  // the first of equal elements counts
-    if (n > 0) {
-      Line& last = lines[n - 1];
-      if (axis.stride == last.axis.size * last.axis.stride && place_step == last.axis.size * last.place_step) {
-        last.axis.size *= axis.size;
-        continue;
-      }
-    }
-    lines[n] = {axis, place_step};
-    if (std::abs(axis.stride) < std::abs(lines[inner].axis.stride)) inner = n;
-    ++n;
-  }
-  ArgumentLines out;
-  out.task.data = in.data;
-  if (n > 0) {
-    out.task.length = lines[inner].axis.size;
-    out.task.reduced.push_back(lines[inner].axis);
-    out.place_step = lines[inner].place_step;
-  }
-  for (std::size_t i = n; i-- > 0;) {
-    if (i == inner) continue;
-    const Axis& axis = lines[i].axis;
-    out.lines *= axis.size;
-    // Both lists have the same axes: none is joined with another.
-    const auto at = static_cast<std::size_t>(out.starts.rank++);
-    out.places.rank = out.starts.rank;
-    out.starts.size[at] = out.places.size[at] = axis.size;
-    out.starts.stride[at] = axis.stride;
-    out.places.stride[at] = lines[i].place_step;
-  }
-  const std::int64_t at_once = out.task.reduced.is_dense() ? elements_per_load(in.dtype, ordered_reduction) : 1;
-  out.task.lanes = power_of_two(parts_of(out.task.length, 4 * at_once), 32);
-  const std::int64_t lines_at_once = reduction_block_threads / out.task.lanes;
-  out.task.parts = std::min(parts_of(out.lines, lines_at_once), most_argument_parts(multiprocessors));
-  return out;
-}
-
 namespace {
 
 // Small elements as words of those that lie side by side along the innermost axis that is kept, where that can be.
@@ -188,9 +140,7 @@ std::int64_t total_bytes_of(const WorkspaceCall& call) {
 }
 std::int64_t product_bytes(const WorkspaceCall& call) { return partials(call, axes_of(call), single_reduction) * 8; }
 std::int64_t argument_bytes(const WorkspaceCall& call) {
-  const std::int32_t axis = call.attributes().as<ArgumentAttributes>().axis;
-  if (axis == ArgumentAttributes::all_axes) return most_argument_parts(most_multiprocessors) * 16;
-  return partials(call, 1U << axis, ordered_reduction) * 16;
+  return partials(call, 1U << call.attributes().as<ArgumentAttributes>().axis, ordered_reduction) * 16;
 }
 // Whether words can be loaded is known only when there is an address.
 std::int64_t truth_bytes(const WorkspaceCall& call) {
@@ -281,14 +231,6 @@ void norm(const KernelCall& call, KernelContext& context) {
 template <bool of_largest>
 void argument(const KernelCall& call, KernelContext& context) {
   const std::int32_t axis = call.attributes->as<ArgumentAttributes>().axis;
-  if (axis == ArgumentAttributes::all_axes) {
-    const Operand& in = device_input(call, 0);
-    Queue& queue = queue_of(context);
-    ArgumentLines lines = argument_lines(in, multiprocessors_of(queue));
-    lines.task.out = call.out().data;
-    if (lines.task.parts > 1) lines.task.partials = call.scratch().data;
-    return place_of_extremum(lines, in.dtype, of_largest, queue, call);
-  }
   reduce(call, context, 1U << axis, ordered_reduction, [](const auto& plan, DType dtype, auto& queue, const auto& of) {
     place_of_extremum(plan, dtype, of_largest, queue, of);
   });

@@ -1,7 +1,6 @@
 // The families of reductions that are compiled together: each function runs one over the dtypes it is for.
 #pragma once
 
-#include "tutti/kernels/cuda/argument_lines.cuh"
 #include "tutti/kernels/cuda/launch.h"
 #include "tutti/kernels/cuda/reduction_plan.cuh"
 
@@ -29,7 +28,5 @@ void log_sum_exp_of_elements(const ReductionPlan& plan, DType dtype, Queue& queu
 void power_norm_of_elements(const ReductionPlan& plan, DType dtype, double order, Queue& queue, const KernelCall& call);
 // Over one axis, in its order; 16 bytes per partial total.
 void place_of_extremum(const ReductionPlan& plan, DType dtype, bool of_largest, Queue& queue, const KernelCall& call);
-// Over all axes, in row order; 16 bytes per partial total.
-void place_of_extremum(const ArgumentLines& lines, DType dtype, bool of_largest, Queue& queue, const KernelCall& call);
 
 }  // namespace tutti::kernels::cuda

@@ -30,8 +30,8 @@ std::int64_t WorkspaceCall::output_elements() const noexcept { return element_co
 
 const Attributes& WorkspaceCall::attributes() const noexcept { return call_.attributes; }
 
-bool register_cuda_kernel(const char* op, Kernel kernel, Workspace workspace, DTypes takes) {
-  return register_kernel(op, BackendKind::cuda, kernel, workspace, takes);
+bool register_cuda_kernel(const char* op, Kernel kernel, Workspace workspace, DTypes takes, Prepare prepare) {
+  return register_kernel(op, BackendKind::cuda, kernel, workspace, takes, prepare);
 }
 
 }  // namespace tutti::kernels::cuda

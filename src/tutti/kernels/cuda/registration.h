@@ -39,6 +39,6 @@ std::int64_t workspace(const OpCall& call, const Inference& in) {
 // Call it from the file that holds the kernel:
 //   [[maybe_unused]] const bool is_registered = register_cuda_kernel("Sum", sum, workspace<sum_bytes>);
 bool register_cuda_kernel(const char* op, Kernel kernel, std::int64_t (*workspace)(const OpCall&, const Inference&) = nullptr,
-                          DTypes takes = any_dtype);
+                          DTypes takes = any_dtype, void (*prepare)(const KernelCall&, KernelContext&) = nullptr);
 
 }  // namespace tutti::kernels::cuda

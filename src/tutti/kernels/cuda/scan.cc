@@ -11,14 +11,14 @@ static void scan(const KernelCall& call, KernelContext& context) {
   const Operand& in = device_input(call, 0);
   if (call.out().count() == 0) return;
   const auto attributes = call.attributes->as<ScanAttributes>();
-  const ScanPlan plan(LineShape(in), attributes.times);
+  const ScanPlan plan{LineShape(in)};
   multiplies ? cumulative_product(plan, attributes.include_initial, queue_of(context), call)
              : cumulative_sum(plan, attributes.include_initial, queue_of(context), call);
 }
 
 static std::int64_t scan_bytes(const WorkspaceCall& call) {
   const auto attributes = call.attributes().as<ScanAttributes>();
-  return attributes.after > 0 ? 0 : ScanPlan(LineShape(call.input(0)), attributes.times).carry_bytes();
+  return attributes.after > 0 ? 0 : ScanPlan(LineShape(call.input(0))).carry_bytes();
 }
 
 [[maybe_unused]] static const bool scan_is_registered = register_cuda_kernel("Cumsum", scan<false>, workspace<scan_bytes>) &&

@@ -24,8 +24,7 @@ struct ScanPlan {
   std::int64_t part;   // elements, whole tiles
   std::int64_t parts;  // at least one
 
-  // `times`: how often the one element of each line is there; 0 where lines have all of theirs.
-  ScanPlan(const LineShape& shape, std::int64_t times) noexcept : lines(shape.lines), length(times != 0 ? times : shape.length) {
+  explicit ScanPlan(const LineShape& shape) noexcept : lines(shape.lines), length(shape.length) {
     const std::int64_t even = (length + most_parts - 1) / most_parts;
     const std::int64_t least = lines >= enough_lines ? std::max<std::int64_t>(length, 1) : std::max(4 * scan_tile, even);
     part = (least + scan_tile - 1) / scan_tile * scan_tile;

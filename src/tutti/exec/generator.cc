@@ -1,10 +1,6 @@
-#include "tutti/ops/generator.h"
+#include "tutti/exec/generator.h"
 
 #include <random>
-
-#include "tutti/base/error.h"
-#include "tutti/base/text.h"
-#include "tutti/ops/draw.h"
 
 namespace tutti {
 
@@ -43,18 +39,5 @@ Generator& default_generator() {
 }
 
 void set_seed(std::uint64_t seed) { default_generator().set_seed(seed); }
-
-Generator::Reserved detail::numbers_for(const DrawSource& source, std::int64_t elements, std::int64_t per_block, Site site) {
-  if (source.key && source.generator != nullptr) {
-    throw InvalidArgument(text(source.function, ": a key and a generator were given; leave one of them out"), site);
-  }
-  if (source.key) return {*source.key, source.counter};
-  if (source.counter != 0) {
-    throw InvalidArgument(
-        text(source.function, ": the counter ", source.counter, " was given without the key it counts for; give that too"), site);
-  }
-  Generator& generator = source.generator != nullptr ? *source.generator : default_generator();
-  return generator.reserve(static_cast<std::uint64_t>((elements + per_block - 1) / per_block));
-}
 
 }  // namespace tutti

@@ -1,18 +1,21 @@
-#include "tutti/exec/executor.h"
+#include "tutti/exec/dispatch.h"
 
 #include <algorithm>
 #include <cstring>
 #include <exception>
+#include <optional>
+#include <utility>
 
 #include "tutti/base/error.h"
 #include "tutti/base/text.h"
+#include "tutti/exec/generator.h"
 #include "tutti/exec/last_call.h"
 #include "tutti/exec/launch.h"
 #include "tutti/exec/memory_order.h"
+#include "tutti/exec/stream.h"
 #include "tutti/exec/transfer.h"
 #include "tutti/place/placement.h"
-#include "tutti/place/settings.h"
-#include "tutti/place/stream.h"
+#include "tutti/tensor/view.h"
 
 namespace tutti {
 
@@ -114,7 +117,7 @@ DType deciding_dtype(const Inference& inferred) {
 
 // Ready inputs and a device whose work the calling thread may do.
 bool can_run_in_caller(const OpCall& call, LogicalDevice& on) {
-  if (!on.device().runs_in_caller() || !detail::thread_settings.synchronous || call.op.may_block) return false;
+  if (!on.device().runs_in_caller() || !detail::thread_state.settings.synchronous || call.op.may_block) return false;
   std::size_t number = 0;
   for (const OpInput& input : call.inputs()) {
     const std::size_t at = number++;
@@ -154,42 +157,64 @@ std::int64_t scratch_bytes(const OpCall& call, const Inference& inferred, Logica
 
 }  // namespace
 
-void execute(OpCall& call) {
+namespace {
+
+// What a draw takes from its generator, into the attributes, which begin with it.
+void take_numbers(OpCall& call) {
+  const Generator::Reserved numbers = call.draw.generator->reserve(call.draw.blocks);
+  call.attributes.overwrite(0, numbers);
+}
+
+// The inputs with their axes in that order. Those of another rank (indices, a padding value) stay as they are.
+void permute_inputs(OpCall& call, const Dims& order, CopiedInputs& views) {
+  for (OpInput& input : call.inputs()) {
+    if (input.tensor == nullptr || input.tensor->shape().size() != order.size()) continue;
+    const Tensor source(Ref<TensorImpl>(const_cast<TensorImpl*>(input.tensor)));
+    input.tensor = views.keep(detail::permuted(source, order));
+    input.is_given_away = false;
+  }
+}
+
+}  // namespace
+
+void run_kernel(OpCall& call) {
   Runtime& instance = runtime(call.site);
   const char* name = call.op.name.c_str();
-  detail::refuse_inside_kernel(name, call.site);
-  if (detail::notes_calls.load(std::memory_order_relaxed)) [[unlikely]]
-    detail::note_call(call.op, call.site);
-  Inference inferred(call);
-  infer(call, inferred);
-  LogicalDevice& on = place_op(instance, name, call.op.mask_for(deciding_dtype(inferred)),
+  std::optional<Inference> inferred(std::in_place, call);
+  infer(call, *inferred);
+  LogicalDevice& on = place_op(instance, name, call.op.mask_for(deciding_dtype(*inferred)),
                                {.variable = call.pinned, .inputs = device_of_inputs(call)}, call.site);
   CopiedInputs copies;
   bring_inputs(call, on, copies);
+  Dims axes;
+  if (call.op.arrange != nullptr) [[unlikely]] {
+    axes = call.op.arrange(call, on);
+    if (!axes.empty()) {
+      permute_inputs(call, axes, copies);
+      infer(call, inferred.emplace(call));
+    }
+  }
   if (!call.op.strided && !call.op.is_elementwise) make_inputs_dense(call, on, copies);
   const bool in_caller = can_run_in_caller(call, on);
   DeviceStream& stream = current_stream(on);
   const StreamId for_stream = in_caller ? StreamId::none : stream.id();
 
   const MemoryOrder order =
-      call.op.is_elementwise && inferred.outputs() == 1 ? order_of_output(call, inferred.output_at(0).shape) : MemoryOrder{};
-  call.output_count = inferred.outputs();
-  for (std::size_t i = 0; i < call.output_count; ++i) {
-    const OutputSpec& spec = inferred.output_at(i);
-    std::size_t bytes = checked_bytes(spec.dtype, spec.shape, call.site);
-    if (order.repeated != 0) [[unlikely]]
-      bytes = checked_bytes(spec.dtype, order.distinct(spec.shape), call.site);
+      call.op.is_elementwise && inferred->outputs() == 1 ? order_of_output(call, inferred->output_at(0).shape) : MemoryOrder{};
+  for (std::size_t i = 0; i < inferred->outputs(); ++i) {
+    const OutputSpec& spec = inferred->output_at(i);
+    const std::size_t bytes = checked_bytes(spec.dtype, spec.shape, call.site);
     Ref<Buffer> memory = i == 0 ? reusable_memory(call, spec, order, in_caller) : nullptr;
     if (!memory) memory = on.memory().allocate(bytes, for_stream, call.site);
-    call.outputs[i] = order.is_row_order ? make_dense(std::move(memory), spec.dtype, spec.shape)
-                                         : make_ordered(std::move(memory), spec.dtype, spec.shape, order.strides);
+    call.outputs.push_back(order.is_row_order ? make_dense(std::move(memory), spec.dtype, spec.shape)
+                                              : make_ordered(std::move(memory), spec.dtype, spec.shape, order.strides));
   }
   Ref<Buffer> scratch;
-  if (const std::int64_t bytes = scratch_bytes(call, inferred, on); bytes > 0)
+  if (const std::int64_t bytes = scratch_bytes(call, *inferred, on); bytes > 0)
     scratch = on.memory().allocate(static_cast<std::size_t>(bytes), for_stream, call.site);
 
   Launch launch(call.op, call.attributes, on, call.site);
-  const Shape* like = call.op.is_elementwise ? &inferred.output_at(0).shape : nullptr;
+  const Shape* like = call.op.is_elementwise ? &inferred->output_at(0).shape : nullptr;
   std::size_t number = 0;
   for (const OpInput& input : call.inputs()) {
     const std::size_t at = number++;
@@ -199,17 +224,58 @@ void execute(OpCall& call) {
       launch.scalar(input.scalar_dtype, input.scalar, like);
     }
   }
-  for (std::size_t i = 0; i < call.output_count; ++i) launch.output(call.outputs[i].impl());
+  for (std::size_t i = 0; i < call.outputs.size(); ++i) launch.output(call.outputs[i].impl());
   if (scratch) launch.scratch(*scratch);
   if (!order.is_row_order) [[unlikely]]
     launch.take_axes_in(order);
-  if (detail::thread_settings.manual_order) [[unlikely]]
+  if (detail::thread_state.settings.manual_order) [[unlikely]]
     copies.order_always(launch);
   if (in_caller) {
     launch.run_in_caller();
   } else {
     launch.submit(stream);
   }
+  if (axes.empty()) [[likely]]
+    return;
+  for (std::size_t i = 0; i < call.outputs.size(); ++i)
+    call.outputs[i] = detail::permuted(call.outputs[i], detail::inverted(axes));
 }
+
+namespace {
+
+// Calls made meanwhile go to the executor around the one that passed its call on.
+class OuterExecutor {
+ public:
+  explicit OuterExecutor(Executor* outer) noexcept : before_(std::exchange(detail::thread_state.top, outer)) {}
+  ~OuterExecutor() { detail::thread_state.top = before_; }
+  OuterExecutor(const OuterExecutor&) = delete;
+  OuterExecutor& operator=(const OuterExecutor&) = delete;
+
+ private:
+  Executor* const before_;
+};
+
+}  // namespace
+
+void run_now(OpCall& call) {
+  detail::refuse_inside_kernel(call.op.name.c_str(), call.site);
+  if (detail::notes_calls.load(std::memory_order_relaxed)) [[unlikely]]
+    detail::note_call(call.op, call.site);
+  if (call.draw.generator != nullptr) [[unlikely]]
+    take_numbers(call);
+  if (call.op.run != nullptr) return call.op.run(call);
+  run_kernel(call);
+}
+
+void Executor::pass_on(OpCall& call) {
+  const OuterExecutor meanwhile(outer_);
+  dispatch(call);
+}
+
+ExecutorScope::ExecutorScope(Executor& executor) noexcept : executor_(&executor) {
+  executor.outer_ = std::exchange(detail::thread_state.top, &executor);
+}
+
+ExecutorScope::~ExecutorScope() { detail::thread_state.top = executor_->outer_; }
 
 }  // namespace tutti

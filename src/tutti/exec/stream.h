@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "tutti/hal/deadline.h"
 #include "tutti/hal/device_stream.h"
@@ -21,6 +22,10 @@ class Event {
  public:
   struct Options {
     bool timing = false;
+  };
+  struct Recorded {
+    TimelinePoint point;
+    std::shared_ptr<TimeMark> mark;  // of one that measures time
   };
   Event() = default;
   explicit Event(const Options& options);
@@ -38,10 +43,6 @@ class Event {
   static std::chrono::nanoseconds elapsed(const Event& from, const Event& to, Site site = {});
 
  private:
-  struct Recorded {
-    TimelinePoint point;
-    std::shared_ptr<TimeMark> mark;
-  };
   [[nodiscard]] Recorded recorded() const noexcept;
 
   bool is_timed_ = false;
@@ -117,6 +118,8 @@ class ManualOrder {
   bool before_;
 };
 
+// Of the stream scopes the calling thread has open, outermost first.
+std::vector<Stream> open_streams();
 // The stream the calling thread's ops use on that device.
 DeviceStream& current_stream(LogicalDevice& device) noexcept;
 

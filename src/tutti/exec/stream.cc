@@ -1,4 +1,4 @@
-#include "tutti/place/stream.h"
+#include "tutti/exec/stream.h"
 
 #include <algorithm>
 #include <new>
@@ -7,6 +7,8 @@
 
 #include "tutti/base/error.h"
 #include "tutti/base/text.h"
+#include "tutti/exec/dispatch.h"
+#include "tutti/exec/order_calls.h"
 #include "tutti/hal/access_observer.h"
 #include "tutti/place/placement.h"
 #include "tutti/place/runtime.h"
@@ -38,19 +40,6 @@ thread_local StreamScopeEntry::Spare StreamScopeEntry::spare;
 }  // namespace detail
 
 namespace {
-
-thread_local detail::StreamScopeEntry* innermost_stream = nullptr;
-// What the open scopes say, per device; null or short: the default stream.
-thread_local std::vector<DeviceStream*> current;
-
-void refresh_current() {
-  std::fill(current.begin(), current.end(), nullptr);
-  for (const detail::StreamScopeEntry* each = innermost_stream; each != nullptr; each = each->outer) {
-    if (current.size() <= each->slot) current.resize(each->slot + 1, nullptr);
-    if (current[each->slot] == nullptr && !each->is_left.load(std::memory_order_acquire))
-      current[each->slot] = &each->stream.base();
-  }
-}
 
 // Work that does nothing but take its place: it carries a wait, or takes the time.
 struct MarkPayload {
@@ -88,6 +77,7 @@ constexpr WorkKind mark_kind{
 
 TimelinePoint submit_mark(DeviceStream& stream, const char* name, const MarkPayload& payload,
                           std::span<const TimelinePoint> after, Site site) {
+  stream.prepare(site);
   TimelinePoint point;
   for (;;) {
     std::unique_lock lock(stream.order());
@@ -105,6 +95,25 @@ TimelinePoint submit_mark(DeviceStream& stream, const char* name, const MarkPayl
   }
   stream.kick();
   return point;
+}
+
+template <class Data>
+const OpRow& order_row(const char* name, const char* function) {
+  return register_op({.name = name, .function = function, .kind = OpKind::order, .run = [](OpCall& call) {
+                        call.data_as<Data>().run(call.site);
+                      }});
+}
+const OpRow& record_row = order_row<RecordData>("_RecordEvent", "Event::record");
+const OpRow& wait_row = order_row<WaitData>("_Wait", "Stream::wait");
+
+// Where nobody listens, no call is made.
+template <class Data>
+void call_order(const OpRow& row, const Data& data, Site site) {
+  if (detail::thread_state.top == nullptr) [[likely]]
+    return data.run(site);
+  OpCall call(row, site);
+  call.data = &data;
+  dispatch(call);
 }
 
 std::vector<DeviceStream*> all_streams(const Runtime& instance) {
@@ -157,6 +166,26 @@ void raise_failures(std::span<DeviceStream* const> streams) {
   raise_first(std::move(found));
 }
 
+void RecordData::run(Site site) const {
+  DeviceStream& stream = stream_.base();
+  recorded_ = {};
+  switch (what_) {
+    case What::last: recorded_.point = stream.last(); return;
+    case What::mark: recorded_.point = submit_mark(stream, "mark", {nullptr}, {}, site); return;
+    case What::time: break;
+  }
+  recorded_.mark = stream.make_time_mark();
+  recorded_.point = submit_mark(stream, "event", {new std::shared_ptr(recorded_.mark)}, {}, site);
+}
+
+void WaitData::run(Site site) const {
+  const TimelinePoint point = other_ ? other_->base().last() : point_;
+  // Done by luck or not: to whoever watches, the wait is a step of its own.
+  const bool is_watched = access_observer() != nullptr && point.stream != StreamId::none;
+  if (point.stream == stream_.id() || (is_done(point) && !is_watched)) return;
+  submit_mark(stream_.base(), "wait", {nullptr}, std::span(&point, 1), site);
+}
+
 Event::Event(const Options& options) : is_timed_(options.timing) {}
 Event::Event(const Event& other) : is_timed_(other.is_timed_), recorded_(other.recorded()) {}
 
@@ -175,13 +204,9 @@ Event::Recorded Event::recorded() const noexcept {
 
 void Event::record(Stream& stream, Site site) {
   require_usable(site);
-  Recorded fresh;
-  if (is_timed_) {
-    fresh.mark = stream.base().make_time_mark();
-    fresh.point = submit_mark(stream.base(), "event", {new std::shared_ptr(fresh.mark)}, {}, site);
-  } else {
-    fresh.point = stream.base().last();
-  }
+  const RecordData data(stream, is_timed_ ? RecordData::What::time : RecordData::What::last);
+  call_order(record_row, data, site);
+  Recorded fresh = data.recorded();
   const std::lock_guard lock(lock_);
   std::swap(recorded_, fresh);
 }
@@ -245,18 +270,20 @@ void* Stream::native() const { return base().native(); }
 DeviceStream& Stream::base() const noexcept { return lease_->stream; }
 
 void Stream::wait(const Event& event, Site site) { wait(event.point(), site); }
-void Stream::wait(const Stream& other, Site site) { wait(other.base().last(), site); }
+void Stream::wait(const Stream& other, Site site) {
+  require_usable(site);
+  call_order(wait_row, WaitData(*this, other), site);
+}
 void Stream::wait(TimelinePoint point, Site site) {
   require_usable(site);
-  // Done by luck or not: to whoever watches, the wait is a step of its own.
-  const bool is_watched = access_observer() != nullptr && point.stream != StreamId::none;
-  if (point.stream == id() || (tutti::is_done(point) && !is_watched)) return;
-  submit_mark(base(), "wait", {nullptr}, std::span(&point, 1), site);
+  call_order(wait_row, WaitData(*this, point), site);
 }
 
 TimelinePoint Stream::mark(Site site) {
   require_usable(site);
-  return submit_mark(base(), "mark", {nullptr}, {}, site);
+  const RecordData data(*this, RecordData::What::mark);
+  call_order(record_row, data, site);
+  return data.recorded().point;
 }
 
 void Stream::sync(const SyncOptions& options, Site site) {
@@ -273,33 +300,36 @@ void Stream::cancel(Site site) {
 
 StreamScope::StreamScope(const Stream& stream, Site site)
     : entry_(new detail::StreamScopeEntry(stream, index_of(stream.lease_->device.device().id()))), site_(site) {
-  detail::enter_scope(innermost_stream, entry_);
-  refresh_current();
+  detail::enter_scope(detail::thread_state.stream, entry_);
 }
 
-StreamScope::~StreamScope() {
-  detail::leave_scope(innermost_stream, entry_, "stream scope", site_);
-  refresh_current();
-}
+StreamScope::~StreamScope() { detail::leave_scope(detail::thread_state.stream, entry_, "stream scope", site_); }
 
-ManualOrder::ManualOrder() noexcept : before_(std::exchange(detail::thread_settings.manual_order, true)) {}
-ManualOrder::~ManualOrder() { detail::thread_settings.manual_order = before_; }
+ManualOrder::ManualOrder() noexcept : before_(std::exchange(detail::thread_state.settings.manual_order, true)) {}
+ManualOrder::~ManualOrder() { detail::thread_state.settings.manual_order = before_; }
 
 DeviceStream& current_stream(LogicalDevice& device) noexcept {
-  if (innermost_stream == nullptr) [[likely]]
+  if (detail::thread_state.stream == nullptr) [[likely]]
     return device.default_stream();
-  if (innermost_stream->is_left.load(std::memory_order_acquire)) [[unlikely]] {
-    (void)detail::without_left(innermost_stream);
-    refresh_current();
-  }
   const std::size_t slot = index_of(device.device().id());
-  if (slot < current.size() && current[slot] != nullptr) return *current[slot];
+  for (const detail::StreamScopeEntry* each = detail::without_left(detail::thread_state.stream); each != nullptr;
+       each = each->outer) {
+    if (each->slot == slot && !each->is_left.load(std::memory_order_acquire)) return each->stream.base();
+  }
   return device.default_stream();
+}
+
+std::vector<Stream> open_streams() {
+  std::vector<Stream> out;
+  for (const detail::StreamScopeEntry* each = detail::thread_state.stream; each != nullptr; each = each->outer) {
+    if (!each->is_left.load(std::memory_order_acquire)) out.insert(out.begin(), each->stream);
+  }
+  return out;
 }
 
 void synchronize(std::string_view device, const SyncOptions& options, Site site) {
   Runtime& instance = runtime(site);
-  const detail::ScopeEntry* scope = device.empty() ? detail::without_left(detail::current_scope) : nullptr;
+  const detail::ScopeEntry* scope = device.empty() ? detail::without_left(detail::thread_state.scope) : nullptr;
   LogicalDevice* on = nullptr;
   for (LogicalDevice* each : instance.devices()) {
     if (on == nullptr && device.empty() && (scope == nullptr || each->fits(scope->spec))) on = each;

@@ -1,0 +1,105 @@
+#include "tutti/ops/views.h"
+
+#include "tutti/base/error.h"
+#include "tutti/base/text.h"
+#include "tutti/exec/dispatch.h"
+#include "tutti/exec/transfer.h"
+
+namespace tutti {
+
+namespace {
+
+template <class A>
+using MakeView = Tensor (*)(const Tensor& x, const A& attributes, Site site);
+
+// A row whose calls `make` carries out, from the attributes in the call.
+template <class A, MakeView<A> make>
+const OpRow& view_row(const char* name, const char* function) {
+  return register_op({.name = name, .function = function, .kind = OpKind::view, .run = [](OpCall& call) {
+                        call.outputs.push_back(make(call.tensor(0), call.attributes.as<A>(), call.site));
+                      }});
+}
+
+// Where nobody listens, no call is made.
+template <class A, MakeView<A> make>
+Tensor view(const OpRow& row, const Tensor& x, const A& attributes, Site site) {
+  if (detail::thread_state.top == nullptr) [[likely]]
+    return make(x, attributes, site);
+  OpCall call(row, site);
+  call.add(x);
+  call.attributes = Attributes(attributes);
+  return dispatch_one(call);
+}
+
+struct AxesAttributes {
+  Dims axes;
+};
+struct ShapeAttributes {
+  Shape shape;
+};
+
+Tensor make_slice(const Tensor& x, const SliceAttributes& part, Site) { return detail::sliced(x, part); }
+Tensor make_permuted(const Tensor& x, const AxesAttributes& by, Site) { return detail::permuted(x, by.axes); }
+Tensor make_broadcast(const Tensor& x, const ShapeAttributes& to, Site) { return detail::broadcasted(x, to.shape); }
+Tensor make_diagonal(const Tensor& x, const DiagonalAttributes& which, Site) { return detail::diagonal_of(x, which); }
+Tensor make_reshaped(const Tensor& x, const ShapeAttributes& to, Site site) {
+  if (std::optional<Tensor> same = detail::try_reshape(x, to.shape)) return *std::move(same);
+  return *detail::try_reshape(fresh_copy(x, runtime(site).of(x.impl().buffer()->device()), site), to.shape);
+}
+
+const OpRow& slice_row = view_row<SliceAttributes, make_slice>("StridedSlice", "slice");
+const OpRow& permute_row = view_row<AxesAttributes, make_permuted>("Transpose", "permute_dims");
+const OpRow& broadcast_row = view_row<ShapeAttributes, make_broadcast>("BroadcastTo", "broadcast_to");
+const OpRow& diagonal_row = view_row<DiagonalAttributes, make_diagonal>("MatrixDiagPart", "diagonal");
+const OpRow& reshape_row = view_row<ShapeAttributes, make_reshaped>("Reshape", "reshape");
+
+Tensor permute(const Tensor& x, const Dims& axes, Site site) {
+  return view<AxesAttributes, make_permuted>(permute_row, x, {axes}, site);
+}
+
+}  // namespace
+
+Tensor detail::slice_by(const Tensor& x, const SliceAttributes& part, Site site) {
+  return view<SliceAttributes, make_slice>(slice_row, x, part, site);
+}
+
+Tensor slice(const Tensor& x, std::int64_t axis, const Range& range, Site site) {
+  const std::size_t at = checked_axis(axis, x.rank(site), site);
+  SliceAttributes part = detail::whole(x.shape());
+  part.axes[at] = resolve_range(range, x.shape()[at], site);
+  return detail::slice_by(x, part, site);
+}
+
+Tensor permute_dims(const Tensor& x, const Dims& axes, Site site) {
+  return permute(x, detail::permuted_axes(x.shape(site), axes, site), site);
+}
+
+Tensor transpose(const Tensor& x, Site site) { return permute(x, detail::reversed_axes(x.rank(site)), site); }
+
+Tensor transpose(const Tensor& x, std::int64_t axis1, std::int64_t axis2, Site site) {
+  return permute(x, detail::swapped_axes(x.rank(site), axis1, axis2, site), site);
+}
+
+Tensor broadcast_to(const Tensor& x, const Shape& shape, Site site) {
+  const std::optional<Shape> common = element_count(shape) ? broadcast(x.shape(site), shape) : std::nullopt;
+  if (!common || !(*common == shape)) {
+    throw ShapeError(text("a tensor of shape ", to_string(x.shape(site)), " cannot be broadcast to ", to_string(shape),
+                          "; an axis can grow only from size 1"),
+                     site);
+  }
+  return view<ShapeAttributes, make_broadcast>(broadcast_row, x, {shape}, site);
+}
+
+Tensor diagonal(const Tensor& x, const DiagonalOptions& options, Site site) {
+  const std::size_t rows = checked_axis(options.axis1, x.rank(site), site);
+  const std::size_t columns = checked_axis(options.axis2, x.rank(), site);
+  if (rows == columns) throw ShapeError(text("diagonal needs two axes, and got axis ", options.axis1, " twice"), site);
+  return view<DiagonalAttributes, make_diagonal>(
+      diagonal_row, x, {options.offset, static_cast<std::int32_t>(rows), static_cast<std::int32_t>(columns)}, site);
+}
+
+Tensor reshape(const Tensor& x, const Shape& shape, Site site) {
+  return view<ShapeAttributes, make_reshaped>(reshape_row, x, {resolve_reshape(x.shape(site), shape, site)}, site);
+}
+
+}  // namespace tutti
