@@ -147,7 +147,7 @@ TEST(Bench, HostEnqueueIsOfAsManyCallsAsFitIntoTheRunAhead) {
 
 TEST(Bench, SaysThatACallIsLargerThanTheRunAhead) {
   simulate_gpus(1);
-  const Tensor time = copy_to(number(100), "GPU:0");  // us: more than a host under a sanitizer takes to submit it
+  const Tensor time = copy_to(number(200), "GPU:0");  // us: four times what a host under a sanitizer takes to submit it
   const BenchResult result = bench(
       [&] {
         for (int i = 0; i < 700; ++i) const Tensor y = busy(time);
