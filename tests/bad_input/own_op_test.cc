@@ -113,6 +113,13 @@ TEST_P(OwnOp, WhoseInferenceSaysTheImpossible) {
   EXPECT_REFUSED(ShapeError, "its inputs do not broadcast to the output's shape (7,)", call_op("NotBroadcast", {x}));
 }
 
+TEST_P(OwnOp, CallsByNameOfWhatIsNoKernelNameTheFunction) {
+  const Tensor x = ones({2, 3});
+  EXPECT_REFUSED(InvalidArgument, "call Variable::value instead", call_op("ReadVariableOp", {}));
+  EXPECT_REFUSED(InvalidArgument, "call constant instead", call_op("_EagerConst", {x}));
+  EXPECT_REFUSED(InvalidArgument, "call permute_dims instead", call_op("Transpose", {}));
+}
+
 TEST_P(OwnOp, WhoseInferenceNamesNoOutput) {
   register_op({.name = "NoOutput", .infer = [](Inference& in) { in.expect_inputs(1); }}, everywhere);
   register_op({.name = "NoOutputElementWise", .infer = [](Inference&) {}, .is_elementwise = true}, everywhere);

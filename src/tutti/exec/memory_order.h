@@ -1,4 +1,4 @@
-// The order in which the axes of a tensor lie in memory. An element-wise op whose inputs are transposed gives an output that is
+// The order of a tensor's axes in memory. An element-wise op whose inputs are transposed gives an output that is
 // transposed alike, so that its kernel walks all of them as if they were contiguous.
 #pragma once
 
@@ -16,7 +16,7 @@ struct MemoryOrder {
   bool is_row_order = true;
 };
 
-// Row order, unless an input of the output's shape lies without gaps in another and none lies in row order.
+// Row-major, unless an input of the output's shape is contiguous in another order and none is row-major.
 MemoryOrder order_of_output(const OpCall& call, const Shape& shape) noexcept;
 
 // The order in which a tensor lies if that is without gaps and another axis than the last one is innermost; nothing otherwise.

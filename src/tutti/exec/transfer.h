@@ -26,7 +26,7 @@ void overwrite(const Tensor& target, const Tensor& value, Site site);
 struct CopyAttributes {
   const char* for_op = nullptr;  // the op whose input it is, for the log and the copy policy
   std::int64_t input = -1;       // which one; -1: none
-  bool if_elsewhere = false;     // x itself, if it lies there
+  bool if_elsewhere = false;     // x itself, if it is there already
 };
 // Through dispatch, for code above the runtime that moves tensors between devices.
 Tensor copied(const Tensor& x, LogicalDevice& to, const CopyAttributes& attributes, Site site);
