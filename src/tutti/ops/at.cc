@@ -62,9 +62,8 @@ Tensor choose_by_mask(const TensorArg& x, std::span<const Index> items, const In
     values = TensorArg(std::move(held), site);
   }
   const bool is_whole = plan.offset == 0 && plan.shape == x.tensor().shape() && plan.strides == dense_strides(plan.shape);
-  if (is_whole && x.is_given_away()) return where(condition, values, x, site);
+  if (is_whole) return where(condition, values, x, site);
   Tensor chosen = where(condition, values, detail::view_by(x.tensor(), items, site), site);
-  if (is_whole) return chosen;
   IndexPlan region = plan;
   region.mask_count = 0;
   return scatter_to(x, region, ScatterMode::set, chosen, site);

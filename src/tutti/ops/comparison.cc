@@ -6,7 +6,6 @@
 #include "tutti/ops/elementwise.h"
 #include "tutti/ops/reduction.h"
 #include "tutti/ops/scalar_call.h"
-#include "tutti/place/scope.h"
 
 namespace tutti {
 
@@ -42,9 +41,7 @@ namespace {
 // As a tensor; a number where the tensor it meets is, which would have to be copied otherwise.
 Tensor as_tensor(const TensorArg& x, const TensorArg& other, DType dtype, Site site) {
   if (!x.is_number()) return cast(x.tensor(), dtype, site);
-  if (other.is_number()) return full({}, x, dtype, site);
-  const DeviceScope on(other.tensor().device(site), site);
-  return full({}, x, dtype, site);
+  return detail::filled({}, x, dtype, other.is_number() ? nullptr : &other.tensor(), site);
 }
 
 }  // namespace

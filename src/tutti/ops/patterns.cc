@@ -29,12 +29,13 @@ const OpRow& band_row = register_op({.name = "MatrixBandPart", .function = "tril
 constexpr std::int64_t least = std::numeric_limits<std::int64_t>::min();
 constexpr std::int64_t largest_index = std::numeric_limits<std::int64_t>::max();
 
-Tensor make_range(const RangeAttributes& range, std::int64_t count, DType dtype, Site site) {
+Tensor make_range(const RangeAttributes& range, std::int64_t count, DType dtype, Site site, const Tensor* like = nullptr) {
   const OutputSpec spec{dtype, {count}};
   checked_bytes(dtype, spec.shape, site);
   OpCall call(range_row, site);
   call.attributes = Attributes(range);
   call.wanted = &spec;
+  call.like = like != nullptr ? &like->impl(site) : nullptr;
   return dispatch_one(call);
 }
 
@@ -109,6 +110,10 @@ Tensor arange(NumberArg start, NumberArg stop, NumberArg step, const ArangeOptio
     count = whole_count(range.first, whole_stop, range.by, site);
   }
   return make_range(range, count, dtype, site);
+}
+
+Tensor detail::positions(std::int64_t count, const Tensor& like, Site site) {
+  return make_range({.first = 0, .by = 1, .start = 0, .step = 1}, count, DType::i64, site, &like);
 }
 
 Tensor arange(NumberArg start, NumberArg stop, const ArangeOptions& options, Site site) {
