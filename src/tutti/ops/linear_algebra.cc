@@ -8,6 +8,7 @@
 #include "tutti/exec/linear_algebra_attributes.h"
 #include "tutti/ops/elementwise.h"
 #include "tutti/ops/reduction.h"
+#include "tutti/ops/scalar_call.h"
 
 namespace tutti {
 
@@ -120,7 +121,10 @@ Tensor trace(const Tensor& x, std::int64_t offset, Site site) {
 Tensor outer(const Tensor& a, const Tensor& b, Site site) {
   expect_vector(a, site);
   expect_vector(b, site);
-  return TensorArg(expand_dims(a, 1, site), site) * TensorArg(b, site);
+  const Tensor rows = expand_dims(a, 1, site);
+  TensorArg left(rows, site);
+  TensorArg right(b, site);
+  return detail::binary<scalar::Multiply>(left, right, site, {"outer"});
 }
 
 Tensor vecdot(const Tensor& a, const Tensor& b, std::int64_t axis, Site site) {
@@ -140,6 +144,12 @@ Tensor vecdot(const Tensor& a, const Tensor& b, std::int64_t axis, Site site) {
     throw ShapeError(
         text("vecdot: axis ", axis, " of ", to_string(a.shape()), " and ", to_string(b.shape()), " must be of one size"), site);
   }
+  if (!broadcast(left.shape(), right.shape())) {
+    throw ShapeError(text("vecdot: the other axes of ", to_string(a.shape()), " and ", to_string(b.shape()), " do not broadcast"),
+                     site);
+  }
+  if (std::max(a.rank(), b.rank()) == most_axes)
+    throw ShapeError("vecdot: tensors of 8 axes leave no room for the axes of a product", site);
   const Tensor out = matmul(expand_dims(left, -2, site), expand_dims(right, -1, site), site);
   return squeeze(out, {-2, -1}, site);
 }
@@ -199,6 +209,7 @@ Tensor cholesky(const Tensor& x, const CholeskyOptions& options, Site site) {
 
 CholeskyResult cholesky_ex(const Tensor& x, const CholeskyOptions& options, Site site) {
   OpCall call(cholesky_row, site);
+  call.called_as.function = "cholesky_ex";
   call.add(x);
   call.attributes = Attributes(CholeskyAttributes{.upper = options.upper, .wants_info = true});
   dispatch(call);

@@ -61,4 +61,9 @@ inline std::vector<Tensor> meshgrid(const std::vector<Tensor>& vectors, const Me
   return meshgrid(std::span(vectors), options, site);
 }
 
+namespace detail {
+// 0, 1, ... below count, where `like` is.
+Tensor positions(std::int64_t count, const Tensor& like, Site site);
+}  // namespace detail
+
 }  // namespace tutti
