@@ -1,8 +1,8 @@
 # Decides whether the CUDA backend is built. Without it, TUTTI_HAS_CUDA is off and the modules that need it are left out.
 set(TUTTI_HAS_CUDA OFF)
+file(GLOB gpus /proc/driver/nvidia/gpus/* /dev/nvidia[0-9] /dev/dxg)  # the last: a GPU under WSL
 if(TUTTI_CUDA STREQUAL "AUTO")
-  file(GLOB gpus /proc/driver/nvidia/gpus/* /dev/nvidia[0-9])
-  if(NOT gpus AND NOT EXISTS /dev/dxg)  # the latter: a GPU under WSL
+  if(NOT gpus)
     message(STATUS "tutti: no NVIDIA GPU here; CUDA is left out, GPUs are simulated (-DTUTTI_CUDA=ON builds it all the same)")
     return()
   endif()

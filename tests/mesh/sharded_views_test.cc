@@ -65,6 +65,15 @@ TEST_P(ShardedViews, GiveWhatPlainOnesDo) {
     EXPECT_LIKE_PLAIN(sizes, cube, slice(x, -1, {.step = -2}));
     EXPECT_LIKE_PLAIN(sizes, cube, flip(x, {0, 1}));
     EXPECT_LIKE_PLAIN(sizes, cube, flip(x));
+    EXPECT_LIKE_PLAIN(sizes, cube, split(x, 2, 1)[1]);
+    EXPECT_LIKE_PLAIN(sizes, cube, split(x, {1, -1}, -1)[1]);
+    EXPECT_LIKE_PLAIN(sizes, cube, split(x, {1}).back());
+    EXPECT_LIKE_PLAIN(sizes, cube, unstack(x)[1]);
+    EXPECT_LIKE_PLAIN(sizes, cube, unstack(x, -1).back());
+    EXPECT_LIKE_PLAIN(sizes, cube, diagonal(x));
+    EXPECT_LIKE_PLAIN(sizes, cube, diagonal(x, {.offset = 1, .axis1 = 2, .axis2 = 0}));
+    EXPECT_LIKE_PLAIN(sizes, cube, broadcast_arrays(std::vector{x, expand_dims(x, 1)})[0]);
+    EXPECT_LIKE_PLAIN(sizes, cube, broadcast_arrays(std::vector{x, expand_dims(x, 1)})[1]);
   }
 }
 
@@ -95,6 +104,10 @@ TEST_P(ShardedViews, TakeTheShardingWithTheAxis) {
   EXPECT_EQ(specs(expand_dims(x, 1)), "(x, unsharded, unsharded, y)");
   EXPECT_EQ(specs(broadcast_to(x, {3, 4, 6, 2})), "(unsharded, x, unsharded, y)");
   EXPECT_EQ(specs(slice(x, 1, {0, 3})), "(x, unsharded, y)");
+  EXPECT_EQ(specs(split(x, 3, 1)[2]), "(x, unsharded, y)");
+  EXPECT_EQ(specs(unstack(x, 1)[5]), "(x, y)");
+  EXPECT_EQ(specs(diagonal(expand_dims(x, 0), {.axis1 = 0, .axis2 = 2})), "(x, y, unsharded)");
+  EXPECT_EQ(specs(broadcast_arrays({x, expand_dims(x, 0)})[0]), "(unsharded, x, unsharded, y)");
   EXPECT_EQ(specs(reshape(x, {24, 2})), "(x, y)");
   EXPECT_EQ(specs(reshape(x, {2, 2, 6, 2})), "(x, unsharded, unsharded, y)");
 }
@@ -103,7 +116,9 @@ TEST_P(ShardedViews, CopyNothing) {
   const Mesh mesh = mesh_of({2});
   const ShardedTensor x = ones({4, 6}, Layout({"x", unsharded}, mesh));
   for (const ShardedTensor& view :
-       {transpose(x), expand_dims(x), slice(x, 1, {2, 4}), flip(x, 1), broadcast_to(x, {3, 4, 6}), reshape(x, {2, 2, 6})}) {
+       {transpose(x), expand_dims(x), slice(x, 1, {2, 4}), flip(x, 1), broadcast_to(x, {3, 4, 6}), reshape(x, {2, 2, 6}),
+        split(x, 2, 1)[1], unstack(x, 1)[3], diagonal(expand_dims(x), {.axis1 = 0, .axis2 = 2}),
+        broadcast_arrays({x, expand_dims(x)})[0]}) {
     for (std::size_t i = 0; i < 2; ++i) EXPECT_EQ(view.shards()[i].impl().buffer().get(), x.shards()[i].impl().buffer().get());
   }
 }
@@ -130,6 +145,11 @@ TEST_P(ShardedViews, ImpossibleOnesAreRefusedWithTheNumbersAndTheRelayout) {
             "change devices. Use relayout(x, Layout({\"x\", unsharded}, mesh)) first");
   EXPECT_THAT(refusal<InvalidArgument>([&] { flip(x); }),
               HasSubstr("flip: axis 0 of shape (4, 6) is sharded over the 2 devices"));
+  EXPECT_THAT(refusal<InvalidArgument>([&] { split(x, 2, 1); }),
+              HasSubstr("split: axis 1 of shape (4, 6) is sharded over the 2 devices"));
+  EXPECT_THAT(refusal<InvalidArgument>([&] { unstack(x); }), HasSubstr("unstack: axis 0 of shape (4, 6) is sharded"));
+  EXPECT_THAT(refusal<InvalidArgument>([&] { diagonal(x); }),
+              HasSubstr("diagonal: axis 0 of shape (4, 6) is sharded over the 2 devices of mesh dimension 'x'"));
   EXPECT_EQ(refusal<InvalidArgument>([&] { reshape(x, -1); }),
             "reshape: axis 1 of shape (4, 6) is sharded over the 2 devices of mesh dimension 'y', and of axes that are joined on "
             "the way to (24,) only the first may be. Use relayout(x, Layout({\"x\", unsharded}, mesh)) first");
@@ -146,6 +166,14 @@ TEST_P(ShardedViews, MistakesAreToldOfTheWholeTensor) {
   EXPECT_THAT(refusal<ShapeError>([&] { permute_dims(x, {0}); }), HasSubstr("for a tensor of shape (2, 6)"));
   EXPECT_THAT(refusal<ShapeError>([&] { broadcast_to(x, {2, 5}); }), HasSubstr("(2, 6) cannot be broadcast to (2, 5)"));
   EXPECT_THAT(refusal<ShapeError>([&] { reshape(x, {5, -1}); }), HasSubstr("a tensor of shape (2, 6) cannot be reshaped"));
+  EXPECT_THAT(refusal<ShapeError>([&] { split(x, 4, 1); }),
+              HasSubstr("split: axis 1 of the shape (2, 6) cannot be cut into 4 parts of equal size"));
+  EXPECT_THAT(refusal<ShapeError>([&] {
+                broadcast_arrays({x, transpose(x)});
+              }),
+              HasSubstr("broadcast_arrays: the shape (6, 2) does not broadcast with (2, 6)"));
+  EXPECT_THROW(diagonal(x, {.axis1 = 1}), ShapeError);
+  EXPECT_THROW(unstack(x, 2), ShapeError);
   EXPECT_THROW(transpose(x, 0, 2), ShapeError);
   EXPECT_THROW(transpose(ShardedTensor()), InvalidArgument);
 }

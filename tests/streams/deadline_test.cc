@@ -152,6 +152,21 @@ TEST(Deadline, SaysHowLongWasWaitedInAUnitThatFits) {
   EXPECT_NE(deadline_text([&] { held.sync({.timeout = -1s}); }).find("did not end within 0 ns;"), std::string::npos);
 }
 
+TEST(Deadline, WorkThatWasJustSubmittedIsNotSaidToBeZeroMillisecondsOld) {
+  simulate_gpus(1);
+  const DeviceScope on("GPU:0");
+  Gate gate;
+  Tensor x = gate.close("GPU:0");
+  for (int i = 0; i < 6; ++i) {  // one of them within a tick of the coarse clock
+    x = x + 1;
+    const std::string text = deadline_text([&] { synchronize("GPU:0", {.timeout = 0ms}); });
+    EXPECT_NE(text.find(", submitted "), std::string::npos) << text;
+    EXPECT_EQ(text.find("submitted 0 "), std::string::npos) << text;
+  }
+  gate.open();
+  EXPECT_EQ(item<float>(x), 7);
+}
+
 TEST(Deadline, TheLongestTimeoutThereIsMeansForEver) {
   simulate_gpus(1);
   const SyncOptions for_ever{.timeout = std::chrono::nanoseconds::max()};

@@ -22,6 +22,13 @@ inline Nanoseconds coarse_now() noexcept {
   return static_cast<Nanoseconds>(t.tv_sec) * 1'000'000'000 + t.tv_nsec;
 }
 
+// What the coarse clock goes forward by.
+inline Nanoseconds coarse_tick() noexcept {
+  timespec t{};
+  clock_getres(CLOCK_MONOTONIC_COARSE, &t);
+  return static_cast<Nanoseconds>(t.tv_sec) * 1'000'000'000 + t.tv_nsec;
+}
+
 // A century: whoever gives a longer timeout means for ever, and the clock could not count to nanoseconds::max() from now.
 inline constexpr std::chrono::hours longest_timeout{24 * 365 * 100};
 

@@ -17,8 +17,8 @@ namespace {
 constexpr std::size_t most_pending_listed = 8;
 
 std::string age(Nanoseconds since) {
-  const Nanoseconds elapsed = std::max<Nanoseconds>(0, coarse_now() - since);
-  return elapsed < 1'000'000'000 ? text(elapsed / 1'000'000, " ms") : text(elapsed / 1'000'000'000, " s");
+  const Nanoseconds elapsed = coarse_now() - since;
+  return elapsed >= coarse_tick() ? human_time(elapsed) : text("less than ", human_time(coarse_tick()));
 }
 
 }  // namespace

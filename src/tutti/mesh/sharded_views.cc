@@ -1,6 +1,7 @@
 #include "tutti/mesh/sharded_views.h"
 
 #include <optional>
+#include <utility>
 
 #include "tutti/base/error.h"
 #include "tutti/base/text.h"
@@ -143,6 +144,14 @@ ShardedTensor broadcast_to(const ShardedTensor& x, const Shape& shape, Site site
   return view(x, layout, site, [&](const Tensor& shard) { return broadcast_to(shard, local, site); });
 }
 
+std::vector<ShardedTensor> broadcast_arrays(std::span<const ShardedTensor> tensors, Site site) {
+  Shape common;
+  for (const ShardedTensor& x : tensors) common = detail::broadcast_together("broadcast_arrays", common, x.shape(site), site);
+  std::vector<ShardedTensor> out;
+  for (const ShardedTensor& x : tensors) out.push_back(broadcast_to(x, common, site));
+  return out;
+}
+
 ShardedTensor slice(const ShardedTensor& x, std::int64_t axis, const Range& range, Site site) {
   require_whole("slice", x, checked_axis(axis, x.rank(site), site), site);
   return view(x, x.layout(), site, [&](const Tensor& shard) { return slice(shard, axis, range, site); });
@@ -157,6 +166,41 @@ ShardedTensor flip(const ShardedTensor& x, const Dims& axes, Site site) {
 }
 
 ShardedTensor flip(const ShardedTensor& x, Site site) { return flip(x, detail::reversed_axes(x.rank(site)), site); }
+
+std::vector<ShardedTensor> unstack(const ShardedTensor& x, std::int64_t axis, Site site) {
+  const std::size_t at = checked_axis(axis, x.rank(site), site);
+  require_whole("unstack", x, at, site);
+  std::vector<ShardedTensor> out;
+  for (std::int64_t i = 0; i < x.shape()[at]; ++i) out.push_back(squeeze(slice(x, axis, {i, i + 1}, site), axis, site));
+  return out;
+}
+
+std::vector<ShardedTensor> split(const ShardedTensor& x, std::int64_t parts, std::int64_t axis, Site site) {
+  return split(x, detail::equal_cuts(x.shape(site), parts, axis, site), axis, site);
+}
+
+std::vector<ShardedTensor> split(const ShardedTensor& x, const std::vector<std::int64_t>& indices, std::int64_t axis, Site site) {
+  require_whole("split", x, checked_axis(axis, x.rank(site), site), site);
+  std::vector<ShardedTensor> out;
+  std::int64_t begin = 0;
+  for (const std::int64_t end : indices) out.push_back(slice(x, axis, {std::exchange(begin, end), end}, site));
+  out.push_back(slice(x, axis, {begin, {}}, site));
+  return out;
+}
+
+ShardedTensor diagonal(const ShardedTensor& x, const DiagonalOptions& options, Site site) {
+  const auto is_gone = detail::named_axes("diagonal", {options.axis1, options.axis2}, x.rank(site), site);
+  Dims axes;
+  for (std::size_t axis = 0; axis < x.rank(); ++axis) {
+    if (is_gone[axis]) {
+      require_whole("diagonal", x, axis, site);
+    } else {
+      axes.push_back(static_cast<std::int64_t>(axis));
+    }
+  }
+  axes.push_back(new_axis_mark);
+  return view(x, carried(x, axes), site, [&](const Tensor& shard) { return diagonal(shard, options, site); });
+}
 
 ShardedTensor reshape(const ShardedTensor& x, const Shape& shape, Site site) {
   const Shape to = resolve_reshape(x.shape(site), shape, site);

@@ -1,4 +1,6 @@
 // The part of manipulation.h that only looks at elements in another way.
+#include <utility>
+
 #include "tutti/base/error.h"
 #include "tutti/base/text.h"
 #include "tutti/ops/manipulation.h"
@@ -14,22 +16,11 @@ Tensor with_axes(const Tensor& x, const Dims& axes, Site site) {
   return reshape(x, shape, site);
 }
 
-Tensor part(const Tensor& x, std::size_t axis, std::int64_t start, std::int64_t stop, Site site) {
-  return slice(x, static_cast<std::int64_t>(axis), {start, stop}, site);
-}
-
 }  // namespace
 
 std::vector<Tensor> broadcast_arrays(std::span<const Tensor> tensors, Site site) {
   Shape common;
-  for (const Tensor& x : tensors) {
-    const std::optional<Shape> both = broadcast(common, x.shape(site));
-    if (!both) {
-      throw ShapeError(text("broadcast_arrays: the shape ", to_string(x.shape()), " does not broadcast with ", to_string(common)),
-                       site);
-    }
-    common = *both;
-  }
+  for (const Tensor& x : tensors) common = detail::broadcast_together("broadcast_arrays", common, x.shape(site), site);
   std::vector<Tensor> out;
   for (const Tensor& x : tensors) out.push_back(broadcast_to(x, common, site));
   return out;
@@ -77,27 +68,14 @@ std::vector<Tensor> unstack(const Tensor& x, std::int64_t axis, Site site) {
 }
 
 std::vector<Tensor> split(const Tensor& x, std::int64_t parts, std::int64_t axis, Site site) {
-  const std::size_t at = checked_axis(axis, x.rank(site), site);
-  const std::int64_t size = x.shape()[at];
-  if (parts < 1 || size % parts != 0) {
-    throw ShapeError(
-        text("split: axis ", axis, " of the shape ", to_string(x.shape()), " cannot be cut into ", parts, " parts of equal size"),
-        site);
-  }
-  std::vector<Tensor> out;
-  for (std::int64_t i = 0; i < parts; ++i) out.push_back(part(x, at, i * (size / parts), (i + 1) * (size / parts), site));
-  return out;
+  return split(x, detail::equal_cuts(x.shape(site), parts, axis, site), axis, site);
 }
 
 std::vector<Tensor> split(const Tensor& x, const std::vector<std::int64_t>& indices, std::int64_t axis, Site site) {
-  const std::size_t at = checked_axis(axis, x.rank(site), site);
   std::vector<Tensor> out;
   std::int64_t begin = 0;
-  for (const std::int64_t end : indices) {
-    out.push_back(part(x, at, begin, end, site));
-    begin = end;
-  }
-  out.push_back(slice(x, static_cast<std::int64_t>(at), {begin, {}}, site));
+  for (const std::int64_t end : indices) out.push_back(slice(x, axis, {std::exchange(begin, end), end}, site));
+  out.push_back(slice(x, axis, {begin, {}}, site));
   return out;
 }
 

@@ -1,5 +1,6 @@
 #include "tutti/tensor/axes.h"
 
+#include <optional>
 #include <utility>
 
 #include "tutti/base/error.h"
@@ -114,6 +115,26 @@ Dims single_axes(const Shape& shape) {
     if (shape[i] == 1) out.push_back(static_cast<std::int64_t>(i));
   }
   return out;
+}
+
+std::vector<std::int64_t> equal_cuts(const Shape& shape, std::int64_t parts, std::int64_t axis, Site site) {
+  const std::int64_t size = shape[checked_axis(axis, shape.size(), site)];
+  if (parts < 1 || size % parts != 0) {
+    throw ShapeError(
+        text("split: axis ", axis, " of the shape ", to_string(shape), " cannot be cut into ", parts, " parts of equal size"),
+        site);
+  }
+  std::vector<std::int64_t> out;
+  for (std::int64_t i = 1; i < parts; ++i) out.push_back(i * (size / parts));
+  return out;
+}
+
+Shape broadcast_together(const char* function, const Shape& common, const Shape& shape, Site site) {
+  const std::optional<Shape> both = broadcast(common, shape);
+  if (!both) {
+    throw ShapeError(text(function, ": the shape ", to_string(shape), " does not broadcast with ", to_string(common)), site);
+  }
+  return *both;
 }
 
 }  // namespace detail

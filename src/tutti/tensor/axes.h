@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "tutti/tensor/shape.h"
 
@@ -30,6 +31,11 @@ Dims expanded_axes(const Shape& shape, const Dims& axes, Site site);
 Dims squeezed_axes(const Shape& shape, const Dims& axes, Site site);
 // The axes that have size 1.
 Dims single_axes(const Shape& shape);
+
+// Where an axis is cut to give so many parts of equal size.
+std::vector<std::int64_t> equal_cuts(const Shape& shape, std::int64_t parts, std::int64_t axis, Site site);
+// The shape that `common` and one more shape broadcast to.
+Shape broadcast_together(const char* function, const Shape& common, const Shape& shape, Site site);
 
 }  // namespace detail
 

@@ -63,6 +63,11 @@ decltype(auto) visit_dtype(DType dtype, Visit&& visit) {
   return visit_dtype<any_dtype>(dtype, visit);
 }
 
+// Of indices, which are i64 or i32; any other dtype throws.
+inline bool is_wide_index(DType dtype) {
+  return visit_dtype<index_dtypes>(dtype, [](auto index) { return sizeof index == 8; });
+}
+
 // Calls visit with an unsigned integer of so many bytes: for code that moves elements and never looks at them.
 template <class Visit>
 decltype(auto) visit_size(std::size_t bytes, Visit&& visit) {

@@ -6,6 +6,7 @@
 #include "tutti/kernels/cpu/convolution_rows.h"
 #include "tutti/kernels/cpu/line_ranges.h"
 #include "tutti/kernels/cpu/registration.h"
+#include "tutti/tensor/dtype_visit.h"
 
 namespace tutti::kernels {
 
@@ -150,8 +151,7 @@ class Convolution {
 
 static void convolution(const KernelCall& call, KernelContext& context) {
   if (call.out().count() == 0) return;
-  if (call.in(0).dtype == DType::f64) return Convolution(call).run<double>(call, context.parallel);
-  Convolution(call).run<float>(call, context.parallel);
+  visit_dtype<wide_floats>(call.in(0).dtype, [&]<class T>(T) { Convolution(call).run<T>(call, context.parallel); });
 }
 
 [[maybe_unused]] static const bool convolution_is_registered = register_host_kernel("Conv2D", convolution, wide_floats);

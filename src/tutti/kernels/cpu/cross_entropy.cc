@@ -4,7 +4,9 @@
 #include "tutti/exec/index_message.h"
 #include "tutti/exec/neural_attributes.h"
 #include "tutti/kernels/cpu/registration.h"
+#include "tutti/kernels/cpu/rows.h"
 #include "tutti/kernels/cpu/softmax.h"
+#include "tutti/tensor/dtype_visit.h"
 
 namespace tutti::kernels {
 
@@ -13,7 +15,7 @@ namespace {
 // Dense labels of either width.
 class Labels {
  public:
-  explicit Labels(const Operand& operand) noexcept : data_(operand.data), is_wide_(operand.dtype == DType::i64) {}
+  explicit Labels(const Operand& operand) : data_(operand.data), is_wide_(is_wide_index(operand.dtype)) {}
   [[nodiscard]] std::int64_t operator[](std::int64_t i) const noexcept {
     return is_wide_ ? reinterpret_cast<const std::int64_t*>(data_)[i] : reinterpret_cast<const std::int32_t*>(data_)[i];
   }
@@ -121,13 +123,11 @@ void mean_as(const KernelCall& call) {
 }  // namespace
 
 static void cross_entropy(const KernelCall& call, KernelContext& context) {
-  if (call.in(0).dtype == DType::f64) return cross_entropy_as<double>(call, context);
-  cross_entropy_as<float>(call, context);
+  visit_dtype<wide_floats>(working_dtype(call.in(0).dtype), [&]<class W>(W) { cross_entropy_as<W>(call, context); });
 }
 
 static void cross_entropy_mean(const KernelCall& call, KernelContext&) {
-  if (call.in(0).dtype == DType::f64) return mean_as<double>(call);
-  mean_as<float>(call);
+  visit_dtype<wide_floats>(working_dtype(call.in(0).dtype), [&]<class W>(W) { mean_as<W>(call); });
 }
 
 [[maybe_unused]] static const bool cross_entropy_is_registered =

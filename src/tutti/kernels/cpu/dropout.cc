@@ -2,7 +2,9 @@
 #include "tutti/kernels/cpu/lines.h"
 #include "tutti/kernels/cpu/ranges.h"
 #include "tutti/kernels/cpu/registration.h"
+#include "tutti/kernels/cpu/rows.h"
 #include "tutti/kernels/cpu/transpose.h"
+#include "tutti/tensor/dtype_visit.h"
 
 namespace tutti::kernels {
 
@@ -36,17 +38,11 @@ void dropout_as(const KernelCall& call, KernelContext& context) {
       grain);
 }
 
-template <class W>
-void run_dropout(const KernelCall& call, KernelContext& context) {
-  if (call.out().count() == 0) return;
-  dropout_as<W>(call, context);
-}
-
 }  // namespace
 
 static void dropout(const KernelCall& call, KernelContext& context) {
-  if (call.in(0).dtype == DType::f64) return run_dropout<double>(call, context);
-  run_dropout<float>(call, context);
+  if (call.out().count() == 0) return;
+  visit_dtype<wide_floats>(working_dtype(call.in(0).dtype), [&]<class W>(W) { dropout_as<W>(call, context); });
 }
 
 [[maybe_unused]] static const bool dropout_is_registered = register_host_kernel("Dropout", dropout, floating_dtypes);

@@ -94,11 +94,9 @@ void locate(const IndexSpace& space, const Operand* indices, std::int64_t begin,
     std::int64_t* const places = block.place.data() + done;
     for (std::size_t k = 0; k < space.indices; ++k) {
       const std::int64_t step = is_one ? 0 : space.index[along][k];
-      if (indices[k].dtype == DType::i64) {
-        add_checked<std::int64_t>(indices[k], offset[k], step, length, space.indexed[k], places, site);
-      } else {
-        add_checked<std::int32_t>(indices[k], offset[k], step, length, space.indexed[k], places, site);
-      }
+      visit_dtype<index_dtypes>(indices[k].dtype, [&]<class I>(I) {
+        add_checked<I>(indices[k], offset[k], step, length, space.indexed[k], places, site);
+      });
     }
     done += length;
     if (done == n) return;

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "tutti/exec/index_space.h"
+#include "tutti/tensor/dtype_visit.h"
 
 namespace tutti::kernels {
 
@@ -127,8 +128,7 @@ void for_each_run(const IndexSpace& space, const Operand& indices, Site site, co
 }
 template <class Visit>
 void for_each_run(const IndexSpace& space, const Operand& indices, Site site, const Visit& visit) {
-  if (indices.dtype == DType::i64) return for_each_run<std::int64_t>(space, indices, site, visit);
-  for_each_run<std::int32_t>(space, indices, site, visit);
+  visit_dtype<index_dtypes>(indices.dtype, [&]<class I>(I) { for_each_run<I>(space, indices, site, visit); });
 }
 
 // One line of a slice: its innermost axis. A slice without axes is a line of one element.

@@ -6,6 +6,8 @@
 #include "tutti/kernels/cpu/line_rows.h"
 #include "tutti/kernels/cpu/lines.h"
 #include "tutti/kernels/cpu/registration.h"
+#include "tutti/kernels/cpu/rows.h"
+#include "tutti/tensor/dtype_visit.h"
 
 namespace tutti::kernels {
 
@@ -131,8 +133,7 @@ void layer_norm_as(const KernelCall& call, KernelContext& context) {
 }  // namespace
 
 static void layer_norm(const KernelCall& call, KernelContext& context) {
-  if (call.in(0).dtype == DType::f64) return layer_norm_as<double>(call, context);
-  layer_norm_as<float>(call, context);
+  visit_dtype<wide_floats>(working_dtype(call.in(0).dtype), [&]<class W>(W) { layer_norm_as<W>(call, context); });
 }
 
 [[maybe_unused]] static const bool layer_norm_is_registered = register_host_kernel("LayerNorm", layer_norm, floating_dtypes);

@@ -11,6 +11,7 @@
 #include "tutti/exec/linear_algebra_attributes.h"
 #include "tutti/kernels/cpu/lapack.h"
 #include "tutti/kernels/cpu/registration.h"
+#include "tutti/tensor/dtype_visit.h"
 
 namespace tutti::kernels {
 
@@ -224,11 +225,7 @@ void qr_of(const KernelCall& call, Parallel& parallel) {
 
 template <template <class> class Function>
 void by_dtype(const KernelCall& call, KernelContext& context) {
-  if (call.in(0).dtype == DType::f32) {
-    Function<float>::run(call, context.parallel);
-  } else {
-    Function<double>::run(call, context.parallel);
-  }
+  visit_dtype<wide_floats>(call.in(0).dtype, [&]<class T>(T) { Function<T>::run(call, context.parallel); });
 }
 
 // clang-format off

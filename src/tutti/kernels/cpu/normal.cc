@@ -8,6 +8,8 @@
 #include "tutti/kernels/cpu/normal_rows.h"
 #include "tutti/kernels/cpu/ranges.h"
 #include "tutti/kernels/cpu/registration.h"
+#include "tutti/kernels/cpu/rows.h"
+#include "tutti/tensor/dtype_visit.h"
 
 namespace tutti::kernels {
 
@@ -40,11 +42,13 @@ void fill_normal(const KernelCall& call, KernelContext& context, const Fill& fil
 }  // namespace
 
 static void random_normal(const KernelCall& call, KernelContext& context) {
-  if (call.out().dtype == DType::f64) {
-    fill_normal<double>(call, context, normal_rows().of_doubles);
-  } else {
-    fill_normal<float>(call, context, normal_rows().of_floats);
-  }
+  visit_dtype<wide_floats>(working_dtype(call.out().dtype), [&]<class W>(W) {
+    if constexpr (std::is_same_v<W, double>) {
+      fill_normal<W>(call, context, normal_rows().of_doubles);
+    } else {
+      fill_normal<W>(call, context, normal_rows().of_floats);
+    }
+  });
 }
 
 [[maybe_unused]] static const bool normal_is_registered =

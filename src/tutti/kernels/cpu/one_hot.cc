@@ -33,16 +33,12 @@ void one_hot_as(const KernelCall& call, KernelContext& context) {
   });
 }
 
-template <class U>
-void one_hot_of(const KernelCall& call, KernelContext& context) {
-  if (call.in(0).dtype == DType::i64) return one_hot_as<U, std::int64_t>(call, context);
-  one_hot_as<U, std::int32_t>(call, context);
-}
-
 }  // namespace
 
 static void one_hot(const KernelCall& call, KernelContext& context) {
-  visit_size(size_of(call.out().dtype), [&]<class U>(U) { one_hot_of<U>(call, context); });
+  visit_size(size_of(call.out().dtype), [&]<class U>(U) {
+    visit_dtype<index_dtypes>(call.in(0).dtype, [&]<class Index>(Index) { one_hot_as<U, Index>(call, context); });
+  });
 }
 
 [[maybe_unused]] static const bool one_hot_is_registered = register_host_kernel("OneHot", one_hot, index_dtypes);

@@ -2,6 +2,8 @@
 
 #include "tutti/exec/neural_attributes.h"
 #include "tutti/kernels/cpu/registration.h"
+#include "tutti/kernels/cpu/rows.h"
+#include "tutti/tensor/dtype_visit.h"
 
 namespace tutti::kernels {
 
@@ -117,8 +119,7 @@ void softmax_as(const KernelCall& call, KernelContext& context) {
 
 template <bool is_log>
 static void softmax(const KernelCall& call, KernelContext& context) {
-  if (call.in(0).dtype == DType::f64) return softmax_as<double, is_log>(call, context);
-  softmax_as<float, is_log>(call, context);
+  visit_dtype<wide_floats>(working_dtype(call.in(0).dtype), [&]<class W>(W) { softmax_as<W, is_log>(call, context); });
 }
 
 [[maybe_unused]] static const bool softmax_is_registered = register_host_kernel("Softmax", softmax<false>, floating_dtypes) &&

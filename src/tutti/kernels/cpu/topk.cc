@@ -8,6 +8,7 @@
 #include "tutti/kernels/cpu/radix_sort.h"
 #include "tutti/kernels/cpu/reduction_rows.h"
 #include "tutti/kernels/cpu/registration.h"
+#include "tutti/tensor/dtype_visit.h"
 
 namespace tutti::kernels {
 
@@ -85,10 +86,9 @@ FirstOf<U> first_by(bool is_descending) {
 // Null where there are no such loops.
 template <class U>
 FirstOf<U> first_of(DType dtype, bool is_descending) {
-  if constexpr (sizeof(U) == 8) {
-    return dtype == DType::f64 ? first_by<double, U>(is_descending) : first_by<std::int64_t, U>(is_descending);
-  } else if constexpr (sizeof(U) == 4) {
-    return dtype == DType::f32 ? first_by<float, U>(is_descending) : first_by<std::int32_t, U>(is_descending);
+  if constexpr (sizeof(U) >= 4) {
+    constexpr DTypes of_this_size = sizeof(U) == 8 ? DTypes{DType::i64, DType::f64} : DTypes{DType::i32, DType::f32};
+    return visit_dtype<of_this_size>(dtype, [&]<class T>(T) { return first_by<T, U>(is_descending); });
   } else {
     return nullptr;
   }

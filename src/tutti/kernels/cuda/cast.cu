@@ -33,6 +33,7 @@ bool cast_dense(const KernelCall& call, Queue& queue) {
 
 template <class Wide, DType... to>
 __device__ __forceinline__ void store_cast(void* data, DType dtype, std::int64_t at, Wide x) {
+  static_assert(DTypes{to...} == any_dtype);
   const auto store_if = [&]<DType candidate>(std::integral_constant<DType, candidate>) {
     using T = typename StoredElement<candidate>::type;
     if (dtype == candidate) static_cast<T*>(data)[at] = convert<T>(x);
@@ -48,7 +49,7 @@ __device__ __forceinline__ void store_wide(void* data, DType dtype, std::int64_t
 
 // Every pair of dtypes in one kernel, for operands that lie in any way.
 template <class Wide, class Index>
-__global__ void cast_strided_kernel(void* out, DType to, Source<std::uint64_t> in, DType from, Layout<Index, 2> layout) {
+__global__ void cast_strided_kernel(void* out, DType to, Source<std::uint64_t> in, TagOf<Wide> from, Layout<Index, 2> layout) {
   constexpr int unroll = strided_unroll<1>;
   const Index first = static_cast<Index>(blockIdx.x) * blockDim.x * unroll + threadIdx.x;
   typename Layout<Index, 2>::Offset at[unroll][2];
@@ -75,7 +76,7 @@ void cast_strided(const Axes& axes, Queue& queue, const KernelCall& call) {
     source.data = nullptr;
   }
   launch<cast_strided_kernel<Wide, Index>>(queue, call, grid_for(axes.count(), strided_unroll<1>, queue), call.out().data,
-                                           call.out().dtype, source, in.dtype, Layout<Index, 2>(axes));
+                                           call.out().dtype, source, TagOf<Wide>(in.dtype), Layout<Index, 2>(axes));
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include "tutti/kernels/cuda/device_input.h"
 #include "tutti/kernels/cuda/large_cholesky.h"
 #include "tutti/kernels/cuda/registration.h"
+#include "tutti/tensor/dtype_visit.h"
 
 namespace tutti::kernels::cuda {
 
@@ -94,11 +95,7 @@ static void cholesky(const KernelCall& call, KernelContext& context) {
             "filling with zeros", call);
     return;
   }
-  if (call.in(0).dtype == DType::f32) {
-    cholesky_with<float>(call, queue_of(context), a);
-  } else {
-    cholesky_with<double>(call, queue_of(context), a);
-  }
+  visit_dtype<wide_floats>(call.in(0).dtype, [&]<class T>(T) { cholesky_with<T>(call, queue_of(context), a); });
 }
 
 [[maybe_unused]] static const bool is_registered =

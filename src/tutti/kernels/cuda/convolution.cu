@@ -3,6 +3,7 @@
 #include "tutti/kernels/cuda/device_input.h"
 #include "tutti/kernels/cuda/registration.h"
 #include "tutti/kernels/cuda/window.cuh"
+#include "tutti/tensor/dtype_visit.h"
 
 namespace tutti::kernels::cuda {
 
@@ -219,8 +220,7 @@ void convolve(const KernelCall& call, Queue& queue) {
 }  // namespace
 
 static void convolution(const KernelCall& call, KernelContext& context) {
-  if (call.out().dtype == DType::f32) return convolve<float>(call, queue_of(context));
-  convolve<double>(call, queue_of(context));
+  visit_dtype<wide_floats>(call.out().dtype, [&]<class T>(T) { convolve<T>(call, queue_of(context)); });
 }
 
 [[maybe_unused]] static const bool is_registered = register_cuda_kernel("Conv2D", convolution, nullptr, wide_floats);

@@ -4,6 +4,7 @@
 #include "tutti/kernels/cuda/exp_sum.cuh"
 #include "tutti/kernels/cuda/registration.h"
 #include "tutti/kernels/cuda/trap.cuh"
+#include "tutti/tensor/dtype_visit.h"
 
 namespace tutti::kernels::cuda {
 
@@ -85,7 +86,7 @@ std::string describe_label(const Trap& trap) { return index_out_of_range(trap.fi
 Labels labels_of(const KernelCall& call, Trap* trap) {
   const auto attributes = call.attributes->as<CrossEntropyAttributes>();
   const Operand& labels = device_input(call, 1);
-  return {labels.data, labels.dtype == DType::i64, attributes.has_ignore_index, attributes.ignore_index, trap};
+  return {labels.data, is_wide_index(labels.dtype), attributes.has_ignore_index, attributes.ignore_index, trap};
 }
 
 template <class T>

@@ -11,7 +11,7 @@ struct TaggedTask {
   void* out;
   const void* in[inputs];  // null where the element is `value`
   V value[inputs];
-  DType dtype;  // of the inputs
+  TagOf<V> dtype;  // of the inputs
   Layout<std::uint32_t, inputs + 1> layout;
   Tiling tiling;
 };

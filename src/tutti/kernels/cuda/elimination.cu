@@ -6,6 +6,7 @@
 #include "tutti/kernels/cuda/large_elimination.h"
 #include "tutti/kernels/cuda/registration.h"
 #include "tutti/kernels/cuda/trap.cuh"
+#include "tutti/tensor/dtype_visit.h"
 
 namespace tutti::kernels::cuda {
 
@@ -208,42 +209,27 @@ static void matrix_solve(const KernelCall& call, KernelContext& context) {
   const Operand& b = device_input(call, 1);
   const int columns = matrices_of(b, call).columns;
   if (a.count == 0 || a.rows == 0) return;
-  if (b.dtype == DType::f32) {
-    solve_with(call, queue_of(context), a, b.as<float>(), columns);
-  } else {
-    solve_with(call, queue_of(context), a, b.as<double>(), columns);
-  }
+  visit_dtype<wide_floats>(b.dtype, [&]<class T>(T) { solve_with(call, queue_of(context), a, b.as<T>(), columns); });
 }
 
 static void matrix_inverse(const KernelCall& call, KernelContext& context) {
   const Batch2D a = matrices_of(device_input(call, 0), call);
   if (a.count == 0 || a.rows == 0) return;
-  if (call.in(0).dtype == DType::f32) {
-    solve_with<float>(call, queue_of(context), a, nullptr, a.columns);
-  } else {
-    solve_with<double>(call, queue_of(context), a, nullptr, a.columns);
-  }
+  visit_dtype<wide_floats>(call.in(0).dtype, [&]<class T>(T) { solve_with<T>(call, queue_of(context), a, nullptr, a.columns); });
 }
 
 // A matrix without elements has determinant 1: the kernel runs for it, too.
 static void determinant(const KernelCall& call, KernelContext& context) {
   const Batch2D a = matrices_of(device_input(call, 0), call);
   if (a.count == 0) return;
-  if (call.in(0).dtype == DType::f32) {
-    determinant_with<float>(call, queue_of(context), a);
-  } else {
-    determinant_with<double>(call, queue_of(context), a);
-  }
+  visit_dtype<wide_floats>(call.in(0).dtype, [&]<class T>(T) { determinant_with<T>(call, queue_of(context), a); });
 }
 
 static void prepare_with(const KernelCall& call, KernelContext& context, int columns) {
   const Batch2D a = matrices_of(device_input(call, 0), call);
   if (a.count == 0 || is_small(a, static_cast<std::int64_t>(size_of(call.in(0).dtype)))) return;
-  if (call.in(0).dtype == DType::f32) {
-    prepare_large_elimination<float>(queue_of(context), call, a.count, a.rows, columns);
-  } else {
-    prepare_large_elimination<double>(queue_of(context), call, a.count, a.rows, columns);
-  }
+  visit_dtype<wide_floats>(call.in(0).dtype,
+                           [&]<class T>(T) { prepare_large_elimination<T>(queue_of(context), call, a.count, a.rows, columns); });
 }
 static void prepare_solve(const KernelCall& call, KernelContext& context) {
   prepare_with(call, context, matrices_of(device_input(call, 1), call).columns);

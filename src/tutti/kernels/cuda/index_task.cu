@@ -5,6 +5,7 @@
 
 #include "tutti/exec/index_message.h"
 #include "tutti/kernels/cuda/index_task.h"
+#include "tutti/tensor/dtype_visit.h"
 
 namespace tutti::kernels::cuda {
 
@@ -47,7 +48,7 @@ IndexTask index_task(const IndexSpace& space, const Operand* indices) {
   task.count = space.count(0, axes);
   for (std::size_t k = 0; k < space.indices; ++k) {
     task.from[k] = indices[k].data;
-    if (indices[k].dtype == DType::i64) task.wide |= 1U << k;
+    if (is_wide_index(indices[k].dtype)) task.wide |= 1U << k;
     task.indexed_size[k] = space.indexed[k].size;
     task.indexed_stride[k] = space.indexed[k].stride;
     task.name[k] = static_cast<int>(space.indexed[k].axis);

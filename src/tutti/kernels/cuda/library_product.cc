@@ -39,6 +39,18 @@ struct HashKey {
 
 constexpr std::size_t most_candidates = 8;
 
+cudaDataType_t type_of(DType dtype) {
+  return visit_dtype<floating_dtypes>(dtype, []<class T>(T) {
+    if constexpr (std::is_same_v<T, f16>) {
+      return CUDA_R_16F;
+    } else if constexpr (std::is_same_v<T, bf16>) {
+      return CUDA_R_16BF;
+    } else {
+      return std::is_same_v<T, float> ? CUDA_R_32F : CUDA_R_64F;
+    }
+  });
+}
+
 // A choice made once: descriptors and algorithms, ready to be run again. Lives for ever.
 struct Choice {
   LibraryProduct key;
@@ -73,7 +85,7 @@ struct Choice {
     static constexpr Factors plain{1, 0, 1, 0};
     static constexpr Factors taken_off{-1, 1, -1, 1};
     const Factors& factors = key.is_taken_off ? taken_off : plain;
-    const bool is_wide = key.dtype == DType::f64;
+    const bool is_wide = type_of(key.dtype) == CUDA_R_64F;
     const void* alpha = is_wide ? static_cast<const void*>(&factors.wide_of_product) : &factors.of_product;
     const void* beta = is_wide ? static_cast<const void*>(&factors.wide_of_before) : &factors.of_before;
     // The descriptors are only read; the opaque types are not const-correct.
@@ -83,22 +95,10 @@ struct Choice {
   }
 };
 
-cudaDataType_t type_of(DType dtype) {
-  return visit_dtype<floating_dtypes>(dtype, []<class T>(T) {
-    if constexpr (std::is_same_v<T, f16>) {
-      return CUDA_R_16F;
-    } else if constexpr (std::is_same_v<T, bf16>) {
-      return CUDA_R_16BF;
-    } else {
-      return std::is_same_v<T, float> ? CUDA_R_32F : CUDA_R_64F;
-    }
-  });
-}
-
 void describe(Choice& choice, const KernelCall& call) {
   const LibraryProduct& key = choice.key;
   const CublasLt& lt = *choice.lt;
-  const bool is_wide = key.dtype == DType::f64;
+  const bool is_wide = type_of(key.dtype) == CUDA_R_64F;
   const cublasComputeType_t compute = is_wide ? CUBLAS_COMPUTE_64F : key.tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
   lt.check(lt.init_desc(&choice.desc, sizeof choice.desc, compute, is_wide ? CUDA_R_64F : CUDA_R_32F), "cublasLtMatmulDescInit",
            call);

@@ -68,7 +68,7 @@ struct LogSumExp {
 // One kernel for both kinds: the function costs more than the loads.
 struct LogSumExpOfHalves : LogSumExp<float> {
   using Ending = LogSumExpOfHalves;
-  DType dtype;
+  TagOf<float> dtype;
   __device__ __forceinline__ TaggedElements<float> source(const ReductionTask& task, std::int64_t first) const {
     return {task.data, first, task.reduced, dtype};
   }
@@ -80,9 +80,13 @@ struct LogSumExpOfHalves : LogSumExp<float> {
 }  // namespace
 
 void log_sum_exp_of_elements(const ReductionPlan& plan, DType dtype, Queue& queue, const KernelCall& call) {
-  if (dtype == DType::f64) return run_reduction(plan, LogSumExp<double>{}, queue, call);
-  if (dtype == DType::f32) return run_reduction(plan, LogSumExp<float>{}, queue, call);
-  run_reduction(plan, LogSumExpOfHalves{{}, dtype}, queue, call);
+  visit_stored<floating_dtypes>(dtype, [&]<class T>(T) {
+    if constexpr (is_half<T>) {
+      run_reduction(plan, LogSumExpOfHalves{{}, dtype}, queue, call);
+    } else {
+      run_reduction(plan, LogSumExp<T>{}, queue, call);
+    }
+  });
 }
 
 }  // namespace tutti::kernels::cuda

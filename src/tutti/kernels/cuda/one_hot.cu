@@ -55,7 +55,7 @@ void run_one_hot(const KernelCall& call, Queue& queue) {
                      {},
                      {},
                      static_cast<unsigned>(call.out().rank) - 1,
-                     indices.dtype == DType::i64};
+                     is_wide_index(indices.dtype)};
   std::memcpy(&task.on, attributes.on.data(), sizeof(U));
   std::memcpy(&task.off, attributes.off.data(), sizeof(U));
   const Grid grid = grid_for(cells, window_items, queue);

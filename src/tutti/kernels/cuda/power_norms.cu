@@ -24,7 +24,7 @@ struct PowerNorm {
   using Total = double;
 
   double order;
-  DType dtype;
+  TagOf<W> dtype;
 
   __device__ __forceinline__ TaggedElements<W> source(const ReductionTask& task, std::int64_t first) const {
     return {task.data, first, task.reduced, dtype};
@@ -43,8 +43,9 @@ struct PowerNorm {
 }  // namespace
 
 void power_norm_of_elements(const ReductionPlan& plan, DType dtype, double order, Queue& queue, const KernelCall& call) {
-  if (dtype == DType::f64) return run_reduction(plan, PowerNorm<double>{order, dtype}, queue, call);
-  run_reduction(plan, PowerNorm<float>{order, dtype}, queue, call);
+  visit_stored<floating_dtypes>(dtype, [&]<class T>(T) {
+    run_reduction(plan, PowerNorm<Working<T>>{order, dtype}, queue, call);
+  });
 }
 
 }  // namespace tutti::kernels::cuda

@@ -13,7 +13,7 @@ struct Product {
   using Part = std::conditional_t<std::is_same_v<V, double>, double, unsigned long long>;
   using Total = Part;
 
-  DType dtype;
+  TagOf<V> dtype;
 
   __device__ __forceinline__ TaggedElements<V> source(const ReductionTask& task, std::int64_t first) const {
     return {task.data, first, task.reduced, dtype};

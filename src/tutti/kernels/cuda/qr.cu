@@ -3,6 +3,7 @@
 #include "tutti/kernels/cuda/block_matrix.cuh"
 #include "tutti/kernels/cuda/device_input.h"
 #include "tutti/kernels/cuda/registration.h"
+#include "tutti/tensor/dtype_visit.h"
 
 namespace tutti::kernels::cuda {
 
@@ -141,11 +142,7 @@ static void qr(const KernelCall& call, KernelContext& context) {
   const Batch2D x = matrices_of(device_input(call, 0), call);
   const int inner = inner_of(x, call.attributes->as<QrAttributes>());
   if (x.count == 0 || inner == 0) return;
-  if (call.in(0).dtype == DType::f32) {
-    qr_with<float>(call, queue_of(context), x, inner);
-  } else {
-    qr_with<double>(call, queue_of(context), x, inner);
-  }
+  visit_dtype<wide_floats>(call.in(0).dtype, [&]<class T>(T) { qr_with<T>(call, queue_of(context), x, inner); });
 }
 
 [[maybe_unused]] static const bool is_registered = register_cuda_kernel("Qr", qr, workspace<qr_bytes>, wide_floats);

@@ -51,7 +51,7 @@ struct InAnyLayout : R {
 // Of integers of four bytes at most; R is of ints.
 template <class R>
 struct OfIntegers : R {
-  DType dtype;
+  TagOf<int> dtype;
   __device__ __forceinline__ TaggedElements<int> source(const ReductionTask& task, std::int64_t first) const {
     return {task.data, first, task.reduced, dtype};
   }

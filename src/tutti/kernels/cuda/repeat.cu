@@ -2,6 +2,7 @@
 #include "tutti/kernels/cuda/device_input.h"
 #include "tutti/kernels/cuda/registration.h"
 #include "tutti/kernels/cuda/truth.cuh"
+#include "tutti/tensor/dtype_visit.h"
 
 // One pass adds up the repeats of each range, the next writes where those of each element end, the last finds for each element of
 // the output the one that it repeats.
@@ -109,7 +110,7 @@ static void repeat_indices(const KernelCall& call, KernelContext& context) {
                         in.count(),
                         in.axes[0].stride,
                         ranges.length,
-                        in.dtype == DType::i64,
+                        is_wide_index(in.dtype),
                         sums,
                         sums + ranges.count,
                         queue.arm_trap(describe_repeats)};

@@ -17,7 +17,7 @@ struct TaggedValues {
     __device__ __forceinline__ void operator=(V value) const { store_as<V>(values.data, values.dtype, values.first + at, value); }
   };
   void* data;
-  DType dtype;
+  TagOf<V> dtype;
   std::int64_t first = 0;
   __device__ __forceinline__ TaggedValues operator+(std::int64_t n) const { return {data, dtype, first + n}; }
   __device__ __forceinline__ Place operator[](std::int64_t i) const { return {*this, i}; }

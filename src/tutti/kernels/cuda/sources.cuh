@@ -45,7 +45,7 @@ struct TaggedElements {
   const void* data;
   std::int64_t first;
   const RowAxes& axes;
-  DType dtype;
+  TagOf<V> dtype;
   __device__ __forceinline__ V load(std::int64_t i) const { return load_as<V>(data, dtype, first + offset_of(axes, i)); }
   __device__ __forceinline__ void unpack(V loaded, V (&elements)[1]) const { elements[0] = loaded; }
   __device__ __forceinline__ std::int64_t index_of(std::int64_t i) const { return i; }

@@ -25,6 +25,8 @@ __device__ __forceinline__ V as_common(T x) {
 
 template <class V, DType... dtypes>
 struct Tagged {
+  static constexpr DTypes handled{dtypes...};
+
   static __device__ __forceinline__ V load(const void* data, DType dtype, std::int64_t at) {
     V value{};
     const auto load_if = [&]<DType candidate>(std::integral_constant<DType, candidate>) {
@@ -61,6 +63,20 @@ template <>
 struct TaggedAs<float> : Tagged<float, DType::f32, DType::f16, DType::bf16> {};
 template <>
 struct TaggedAs<double> : Tagged<double, DType::f64, DType::f32, DType::f16, DType::bf16> {};
+
+// Which of them a launch means. Another throws on the host, where it is named.
+template <class V>
+class TagOf {
+ public:
+  TagOf() = default;
+  TagOf(DType dtype) : dtype_(dtype) {
+    if (!TaggedAs<V>::handled.contains(dtype)) tutti::detail::refuse_visit(dtype, TaggedAs<V>::handled);
+  }
+  __device__ __forceinline__ operator DType() const { return dtype_; }
+
+ private:
+  DType dtype_;
+};
 
 template <class V>
 __device__ __forceinline__ V load_as(const void* data, DType dtype, std::int64_t at) {

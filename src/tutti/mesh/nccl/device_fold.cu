@@ -61,19 +61,15 @@ cudaError_t fold(const void* parts, std::size_t members, void* out, std::size_t 
                  cudaStream_t stream) {
   if (count == 0) return cudaSuccess;
   const Task task{parts, members, out, count, reduction, stream};
-  switch (dtype) {
-    case DType::boolean:
-    case DType::u8: return run_as<std::uint8_t, std::uint8_t>(task);
-    case DType::i8: return run_as<std::uint8_t, std::int8_t>(task);
-    case DType::i16: return run_as<std::uint16_t, std::int16_t>(task);
-    case DType::i32: return run_as<std::uint32_t, std::int32_t>(task);
-    case DType::i64: return run_as<std::uint64_t, std::int64_t>(task);
-    case DType::f16: return run_as<__half, __half>(task);
-    case DType::bf16: return run_as<__nv_bfloat16, __nv_bfloat16>(task);
-    case DType::f32: return run_as<float, float>(task);
-    case DType::f64: break;
-  }
-  return run_as<double, double>(task);
+  return scalar::visit_stored<any_dtype>(dtype, [&]<class T>(T) {
+    if constexpr (std::is_same_v<T, scalar::StoredBool>) {
+      return run_as<std::uint8_t, std::uint8_t>(task);
+    } else if constexpr (std::is_integral_v<T>) {
+      return run_as<std::make_unsigned_t<T>, T>(task);
+    } else {
+      return run_as<T, T>(task);
+    }
+  });
 }
 
 }  // namespace tutti::nccl
