@@ -59,3 +59,6 @@
 #include "tutti/place/placement.h"
 #include "tutti/place/scope.h"
 #include "tutti/place/settings.h"
+#include "tutti/train/custom_gradient.h"
+#include "tutti/train/tape.h"
+#include "tutti/train/value_and_grad.h"

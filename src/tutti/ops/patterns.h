@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "tutti/exec/manipulation_attributes.h"
 #include "tutti/ops/tensor_arg.h"
 
 namespace tutti {
@@ -60,5 +61,10 @@ std::vector<Tensor> meshgrid(std::span<const Tensor> vectors, const MeshgridOpti
 inline std::vector<Tensor> meshgrid(const std::vector<Tensor>& vectors, const MeshgridOptions& options = {}, Site site = {}) {
   return meshgrid(std::span(vectors), options, site);
 }
+
+namespace detail {
+// The diagonals of matrices that the band holds, zeros elsewhere.
+Tensor band_of(const Tensor& x, const BandAttributes& which, Site site);
+}  // namespace detail
 
 }  // namespace tutti

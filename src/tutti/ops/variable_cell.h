@@ -47,6 +47,7 @@ class CellData final : public CallData {
  public:
   explicit CellData(std::shared_ptr<VariableCell> cell) noexcept : cell_(std::move(cell)) {}
   [[nodiscard]] VariableCell& cell() const noexcept { return *cell_; }
+  [[nodiscard]] const std::shared_ptr<VariableCell>& shared() const noexcept { return cell_; }
   [[nodiscard]] std::shared_ptr<const CallData> keep() const override { return std::make_shared<CellData>(cell_); }
 
  private:
