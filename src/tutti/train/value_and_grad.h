@@ -52,25 +52,28 @@ constexpr bool holds_variables() {
   }
 }
 
+inline bool has_gradient(const Tensor& x) { return x.is_defined() && is_floating(x.dtype()); }
+inline bool has_gradient(const Variable& x) { return is_floating(x.dtype()) && x.is_trainable(); }
+
 // Gradients have the shape of what they are of: a tensor's is a tensor, a struct's of tensors is such a struct. A struct with
-// variables cannot hold them; its gradients are a list, in the order of each_leaf().
+// variables cannot hold them; its gradients are a list, in the order of parameters().
 template <class T>
 using GradientsOf =
     std::conditional_t<std::same_as<T, Variable>, Tensor, std::conditional_t<holds_variables<T>(), std::vector<Tensor>, T>>;
 
 template <class T>
 GradientsOf<T> shaped_like(const T& of, std::vector<Tensor>& gradients, std::size_t& next) {
-  if constexpr (std::same_as<GradientsOf<T>, std::vector<Tensor>> || std::same_as<T, Variable>) {
+  if constexpr (std::same_as<T, Variable>) {
+    return has_gradient(of) ? gradients[next++] : Tensor();
+  } else if constexpr (holds_variables<T>()) {
     std::vector<Tensor> out;
-    each_leaf(of, [&](const auto& leaf) { out.push_back(is_floating(leaf.dtype()) ? gradients[next++] : Tensor()); });
-    if constexpr (std::same_as<T, Variable>) {
-      return out[0];
-    } else {
-      return out;
-    }
+    each_leaf(of, [&](const auto& leaf) {
+      if (has_gradient(leaf)) out.push_back(gradients[next++]);
+    });
+    return out;
   } else {
     T out = of;
-    each_leaf(out, [&](Tensor& leaf) { leaf = leaf.is_defined() && is_floating(leaf.dtype()) ? gradients[next++] : Tensor(); });
+    each_leaf(out, [&](Tensor& leaf) { leaf = has_gradient(leaf) ? gradients[next++] : Tensor(); });
     return out;
   }
 }
@@ -92,11 +95,11 @@ auto differentiate(const F& function, All& arguments, Site site, std::index_sequ
   const auto watch = [&](auto& leaf) {
     using T = std::remove_cvref_t<decltype(leaf)>;
     if constexpr (std::same_as<T, Tensor>) {
-      if (!leaf.is_defined() || !is_floating(leaf.dtype())) return;
+      if (!has_gradient(leaf)) return;
       leaf = identity(leaf, site);  // the same tensor may be given twice
       wanted.push_back({.tensor = &leaf});
     } else {
-      if (!is_floating(leaf.dtype())) return;
+      if (!has_gradient(leaf)) return;
       wanted.push_back({.variable = &leaf});
     }
     tape.watch_leaf(leaf);
