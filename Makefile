@@ -59,11 +59,12 @@ bench:
 	cmake --build --preset release --target benchmarks
 	benchmarks/run build/release $(if $(QUICK),--quick)
 
+# From the build of `make test`, with the CUDA backend in it.
 gpu-bundle:
 	@scripts/install-packages test
-	cmake --preset cuda
-	cmake --build --preset cuda
-	scripts/gpu-bundle build/cuda build/gpu-bundle
+	cmake --preset release -DTUTTI_CUDA=ON -DTUTTI_TESTS=ON -DTUTTI_GPU_BENCHMARKS=ON
+	cmake --build --preset release
+	scripts/gpu-bundle build/release build/gpu-bundle
 
 docs:
 	@scripts/install-packages test

@@ -19,9 +19,11 @@ namespace {
 
 constexpr std::array kinds{BackendKind::cpu, BackendKind::sim, BackendKind::cuda};
 
+// Views, copies and the like run on every backend; kernels are there only where one was built.
 bool is_built(BackendKind kind) {
   const std::vector<const OpRow*> rows = list_ops();
-  return std::any_of(rows.begin(), rows.end(), [&](const OpRow* row) { return !row->dtypes_on(kind).empty(); });
+  return std::any_of(rows.begin(), rows.end(),
+                     [&](const OpRow* row) { return row->kind == OpKind::kernel && !row->dtypes_on(kind).empty(); });
 }
 
 bool matches(const CatalogueEntry& entry, std::string_view name) {

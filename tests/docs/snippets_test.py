@@ -206,7 +206,6 @@ class Targets(unittest.TestCase):
         "help": "prints its own text",
         "clean": "removes what the others made",
         "format": "lint finds what it would change",
-        "gpu-bundle": "a second build of all of CUDA; what it collects is built by make test, and a GPU must run it",
     }
 
     def test_every_target_is_made_by_the_checks(self):
