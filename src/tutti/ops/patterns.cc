@@ -39,8 +39,9 @@ Tensor make_range(const RangeAttributes& range, std::int64_t count, DType dtype,
   return dispatch_one(call);
 }
 
-Tensor band(const Tensor& x, std::int64_t low, std::int64_t high, Site site) {
+Tensor band(const char* function, const Tensor& x, std::int64_t low, std::int64_t high, Site site) {
   OpCall call(band_row, site);
+  call.called_as.function = function;
   call.add(x);
   call.attributes = Attributes(BandAttributes{low, high});
   return dispatch_one(call);
@@ -139,11 +140,11 @@ Tensor eye(std::int64_t rows, const EyeOptions& options, Site site) { return eye
 Tensor eye(std::int64_t rows, std::int64_t columns, const EyeOptions& options, Site site) {
   const Shape shape{rows, columns};
   checked_bytes(options.dtype, shape, site);
-  return band(broadcast_to(ones({}, options.dtype, site), shape, site), options.offset, options.offset, site);
+  return band("eye", broadcast_to(ones({}, options.dtype, site), shape, site), options.offset, options.offset, site);
 }
 
-Tensor tril(const Tensor& x, std::int64_t offset, Site site) { return band(x, least, offset, site); }
-Tensor triu(const Tensor& x, std::int64_t offset, Site site) { return band(x, offset, largest_index, site); }
+Tensor tril(const Tensor& x, std::int64_t offset, Site site) { return band("tril", x, least, offset, site); }
+Tensor triu(const Tensor& x, std::int64_t offset, Site site) { return band("triu", x, offset, largest_index, site); }
 
 std::vector<Tensor> meshgrid(std::span<const Tensor> vectors, const MeshgridOptions& options, Site site) {
   Shape grid;

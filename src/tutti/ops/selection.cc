@@ -231,7 +231,7 @@ RepeatResult repeat_interleave(const Tensor& x, const TensorArg& repeats, const 
   const RepeatPlan plan = plan_repeats(x, repeats, options.axis, site);
   const std::int64_t elements = plan.from.shape()[plan.axis];
   const auto filled = [&](const Shape& shape, const TensorArg& value, DType dtype) {
-    return detail::filled(shape, value, dtype, &plan.from, site);
+    return detail::filled("repeat_interleave", shape, value, dtype, &plan.from, site);
   };
   const Tensor counts = repeats.is_number() ? filled({elements}, repeats, DType::i64) : plan.counts;
   Shape result = plan.from.shape();
