@@ -47,7 +47,7 @@ void record_and_run_again(const Case& each) {
     const ExecutorScope scope(recorder);
     recorded = each.call(recorded_with);
   }
-  for (const Tensor& each : recorded) ASSERT_TRUE(recorder.has(each)) << "a result was made by no call that was seen";
+  for (const Tensor& result : recorded) ASSERT_TRUE(recorder.has(result)) << "a result was made by no call that was seen";
   set_seed(2);
   const Results plain = each.call(fresh);
   set_seed(2);
