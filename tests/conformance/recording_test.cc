@@ -64,6 +64,23 @@ TEST_P(Recording, OfEachFunctionRunsAgainOnFreshInputs) {
   }
 }
 
+void infer_like_first(Inference& in) { in.output(in.dtype(0), in.shape(0)); }
+
+struct ScaleAttributes {
+  float by = 1;
+};
+void scale(const KernelCall& call, KernelContext&) {
+  const auto by = call.attributes->as<ScaleAttributes>().by;
+  for (std::int64_t i = 0; i < call.in(0).count(); ++i) call.out().as<float>()[i] = call.in(0).as<float>()[i] * by;
+}
+
+TEST_P(Recording, OfAnOpOfTheUsersOwnRunsAgainOnFreshInputs) {
+  const OpRow& own = register_op({.name = "ScaledByAUser", .infer = infer_like_first}, {.cpu = scale, .sim = scale});
+  record_and_run_again({"call_op", [&](const Inputs& in) -> Results {
+                          return {call_op(own, std::vector{transpose(in.x)}, Attributes(ScaleAttributes{3}))[0] + 1};
+                        }});
+}
+
 TEST_P(Recording, SeesNothingOfWhatTheRuntimeDoesOnTheWay) {
   const Tensor elsewhere = copy_to(ones({4}), device(1));
   Recorder recorder;
