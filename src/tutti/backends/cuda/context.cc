@@ -109,7 +109,8 @@ FailureRef Context::describe_loss(CUresult result, const std::vector<CudaStream*
   failure->kind = FailureKind::device_lost;
   failure->reason = text("the GPU's context is lost: ", driver().describe(result), ".");
   if (candidates.size() == 1) {
-    failure->reason += text(" It was running ", function_of(candidates[0].op.c_str()), ", called at ", candidates[0].site.to_string(), ".");
+    failure->reason +=
+        text(" It was running ", function_of(candidates[0].op.c_str()), ", called at ", candidates[0].site.to_string(), ".");
   } else if (!candidates.empty()) {
     failure->reason += text(" One of ", candidates.size(), " ops is at fault that were launched and not known to be done:");
     for (std::size_t i = 0; i < std::min(candidates.size(), most_listed); ++i)
