@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "conformance/backend.h"
-#include "conformance/function_cases.h"
+#include "conformance/recorded_cases.h"
 #include "tutti/ops/catalogue.h"
 #include "tutti/tutti.h"
 
@@ -86,8 +86,7 @@ const std::set<std::string_view> without_a_rule{"while_loop"};
 class Gradients : public OnBackend {};
 
 TEST_P(Gradients, OfEachFunctionAreWhatSmallChangesShow) {
-  type_under_test = GetParam().type;
-  for (const Case& each : cases()) {
+  for (const Case& each : cases_on(GetParam().type)) {
     SCOPED_TRACE(each.function);
     if (without_a_rule.contains(each.function)) {
       Inputs in(1, DType::f64);

@@ -44,7 +44,7 @@ class Program {
   void step(std::mt19937_64& random, std::vector<Event>& events, std::size_t at) {
     const Tensor a = any(random);
     const Tensor b = any(random);
-    const auto what = random() % 20;
+    const auto what = random() % 21;
     const auto number = static_cast<std::int64_t>(random() % side);
     switch (what) {
       case 0: return pool_.push_back(a + b);
@@ -65,7 +65,12 @@ class Program {
       case 15: return pool_.push_back(softmax(a, static_cast<std::int64_t>(random() % 2)));
       case 16: return pool_.push_back(index(concat({a, b}), {Range{number, number + side}}));
       case 17: return pool_.push_back(sort(a, static_cast<std::int64_t>(random() % 2)));
-      case 18: events.emplace_back().record(streams_[at]); return;
+      case 18: {  // halves what is too large, as often as that takes
+        const auto is_large = [](const std::vector<Tensor>& state) { return greater(max(abs(state[0])), 1); };
+        const auto halve = [](const std::vector<Tensor>& state) { return std::vector{state[0] * 0.5}; };
+        return pool_.push_back(while_loop(is_large, halve, {a}, {.most_iterations = 5}).state[0]);
+      }
+      case 19: events.emplace_back().record(streams_[at]); return;
       default: break;
     }
     if (!events.empty()) streams_[at].wait(events[random() % events.size()]);

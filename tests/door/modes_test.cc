@@ -83,7 +83,7 @@ TEST(SyncModes, TheErrorSaysWhatWasWantedWhoForbidsItAndWhatToDo) {
   const Tensor x = sum(ones({4}));
   const SyncScope strict(OnSync::error);
   const std::string message = refusal([&] { (void)item<float>(x); });
-  EXPECT_NE(message.find("a value read of what Sum made"), std::string::npos) << message;
+  EXPECT_NE(message.find("a value read of what sum made"), std::string::npos) << message;
   EXPECT_NE(message.find("the SyncScope at "), std::string::npos) << message;
   EXPECT_NE(message.find("read_async()"), std::string::npos) << message;
   EXPECT_NE(message.find("modes_test.cc"), std::string::npos) << message;
@@ -231,7 +231,7 @@ TEST(SyncModes, TheErrorNamesEveryKindOfSyncInASentence) {
   EXPECT_EQ(refusal([&] { event.sync(); }).find("an event sync would block the host here"), 0U);
   EXPECT_EQ(refusal([&] { stream.sync(); }).find("a stream sync would block the host here"), 0U);
   EXPECT_EQ(refusal([] { sync_devices(); }).find("a sync of all devices would block the host here"), 0U);
-  EXPECT_EQ(refusal([&] { x.sync(); }).find("a tensor sync of what Fill made would block the host here"), 0U);
+  EXPECT_EQ(refusal([&] { x.sync(); }).find("a tensor sync of what full made would block the host here"), 0U);
 }
 
 }  // namespace tutti

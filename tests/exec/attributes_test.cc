@@ -57,6 +57,22 @@ TEST(AttributesOfCalls, OfDifferentStructsDifferThoughTheirBytesAreTheSame) {
   EXPECT_EQ(Attributes(), Attributes());
 }
 
+TEST(AttributesOfCalls, WithoutATypeGoByTheirBytes) {
+  const auto untyped = [](std::int32_t axis) {
+    const TakeAttributes fields{axis};
+    return Attributes::from_bytes(reinterpret_cast<const std::byte*>(&fields), sizeof fields);
+  };
+  EXPECT_EQ(untyped(3), untyped(3));
+  EXPECT_EQ(untyped(3).hash(), untyped(3).hash());
+  EXPECT_EQ(untyped(3).to_string(), "[3, 0, 0, 0]");
+  EXPECT_FALSE(untyped(3) == untyped(4));
+  EXPECT_NE(untyped(3).hash(), untyped(4).hash());
+  const Attributes none = Attributes::from_bytes(untyped(0).data(), 0);
+  EXPECT_FALSE(untyped(0) == none) << "the sizes differ";
+  EXPECT_FALSE(untyped(3) == Attributes(TakeAttributes{3})) << "whose fields they are is not known";
+  EXPECT_EQ(none, Attributes());
+}
+
 TEST(AttributesOfCalls, OfListsCompareWhatTheyHoldAndNotTheRoomBehind) {
   struct Axes {
     Dims axes;

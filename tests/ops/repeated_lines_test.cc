@@ -1,4 +1,4 @@
-// Functions that treat each line by itself work once on lines that are one in memory; the values are those of a dense operand.
+// Functions along an axis give an operand whose lines are one in memory the values of a dense one.
 #include <gtest/gtest.h>
 
 #include <algorithm>

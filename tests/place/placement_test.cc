@@ -93,6 +93,37 @@ TEST(Placement, FollowsTheGpuThatHoldsAllInputs) {
   EXPECT_EQ((x + y).device(), full("GPU:1")) << "an empty scope asks for no device";
 }
 
+TEST(Placement, OfWhatAFunctionMakesOnTheWayFollowsItsInputs) {
+  simulate_gpus(2);
+  const Tensor x = copy_to(ones({3}), "GPU:1");
+  set_copy_policy(CopyPolicy::explicit_only);
+  EXPECT_EQ(isclose(x, 1).device(), full("GPU:1"));
+  EXPECT_EQ(isclose(1, x).device(), full("GPU:1"));
+  EXPECT_EQ(repeat_interleave(x, 2, {.output_size = 8}).values.device(), full("GPU:1"));
+  const WhileResult loop = while_loop([](const std::vector<Tensor>& state) { return less(sum(state[0]), 10); },
+                                      [](const std::vector<Tensor>& state) { return std::vector{state[0] * 2}; }, {x});
+  EXPECT_EQ(loop.iterations.device(), full("GPU:1"));
+  EXPECT_EQ(item<std::int64_t>(loop.iterations), 2);
+}
+
+TEST(Placement, InsideALoopIsThatOfTheScopeAroundIt) {
+  simulate_gpus(2);
+  const Tensor decides = copy_to(ones({}), "CPU:0");
+  const DeviceScope on("GPU:1");
+  std::string made_on;
+  const WhileResult loop = while_loop(
+      [&](const std::vector<Tensor>&) {
+        const DeviceScope elsewhere("CPU:0");
+        return greater(decides, 0);
+      },
+      [&](const std::vector<Tensor>& state) {
+        made_on = ones({}).device();
+        return state;
+      },
+      {ones({})}, {.most_iterations = 1});
+  EXPECT_EQ(made_on, full("GPU:1"));
+}
+
 TEST(Placement, GoesToTheFirstGpuWhereInputsAreOnTheCpuOrOnSeveralGpus) {
   simulate_gpus(3);
   const Tensor host = ones_on("CPU:0");

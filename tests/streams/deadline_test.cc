@@ -44,7 +44,7 @@ TEST(Deadline, ListsOpLineAndAgeOfWhatIsPendingAndLeavesItRunning) {
        {deadline_text([&] { stream.sync({.timeout = 5ms}); }), deadline_text([&] { sync_devices({.timeout = 5ms}); }),
         deadline_text([&] { synchronize("GPU:1", {.timeout = 0ms}); }), deadline_text([&] { after.sync({.timeout = 5ms}); })}) {
     EXPECT_NE(text.find("TestGate (running)"), std::string::npos) << text;
-    EXPECT_NE(text.find("Mul"), std::string::npos) << text;
+    EXPECT_NE(text.find("multiply, submitted "), std::string::npos) << text;
     EXPECT_NE(text.find(gate_line.to_string()), std::string::npos) << text;
     EXPECT_NE(text.find("device:GPU:1: 2 pending"), std::string::npos) << text;
     EXPECT_NE(text.find(" ms ago"), std::string::npos) << text;
@@ -65,7 +65,7 @@ TEST(Deadline, OfAnEventAndOfAStalledStream) {
   Event event;
   event.record(stream);
   const std::string text = deadline_text([&] { event.sync({.timeout = 5ms}); });
-  EXPECT_NE(text.find("Fill"), std::string::npos) << text;
+  EXPECT_NE(text.find("full, submitted "), std::string::npos) << text;
   EXPECT_EQ(text.find("(running)"), std::string::npos) << "it stands still: " << text;
   clear_faults();
   event.sync({.timeout = 10s});
@@ -194,7 +194,7 @@ TEST(Deadline, OfAnAllocationThatNeedsTheMemoryOfAStalledStream) {
     const std::string text = e.what();
     EXPECT_NE(text.find("nothing was finished for 20.0 ms (TUTTI_STALL_TIMEOUT)"), std::string::npos) << text;
     EXPECT_NE(text.find("device:GPU:0: 1 pending"), std::string::npos) << text;
-    EXPECT_NE(text.find("Fill, submitted "), std::string::npos) << text;
+    EXPECT_NE(text.find("full, submitted "), std::string::npos) << text;
   }
   clear_faults();
   ::unsetenv("TUTTI_STALL_TIMEOUT");

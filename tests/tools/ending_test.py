@@ -59,7 +59,7 @@ class Exceptions(Ending):
     def test_of_a_forbidden_sync_leave_a_report_that_names_the_line_and_a_fix(self):
         status, told = self.end(self.start("throw", command=(COMMAND, "run", "--sync", "error", "--")))
         self.assertEqual(status, -signal.SIGABRT)
-        self.assertIn("what():  a value read of what Sum made would block the host here", told)
+        self.assertIn("what():  a value read of what sum made would block the host here", told)
         self.assertRegex(told, r"tests/tools/ending.cc:\d+")
         self.assertIn("refused 1 time, never let through", told)
         self.assertIn("read_async()", told.split("terminate called")[0])

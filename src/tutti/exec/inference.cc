@@ -22,14 +22,14 @@ const Shape Inference::scalar_shape{};
 Inference::Inference(const OpCall& call) noexcept : call_(call), inputs_(call.inputs()) {}
 
 void Inference::raise_missing(std::size_t input) const {
-  throw InvalidArgument(text(call_.op.function, " was called with ", inputs(), " inputs; it also needs input #", input),
+  throw InvalidArgument(text(call_.function(), " was called with ", inputs(), " inputs; it also needs input #", input),
                         call_.site);
 }
 
 const Attributes& Inference::attributes_of(std::size_t size) const {
   if (call_.attributes.size() != size) [[unlikely]] {
     throw InvalidArgument(
-        text(call_.op.function, " needs attributes of ", size, " bytes; the call gave ", call_.attributes.size()), call_.site);
+        text(call_.function(), " needs attributes of ", size, " bytes; the call gave ", call_.attributes.size()), call_.site);
   }
   return call_.attributes;
 }
@@ -38,7 +38,7 @@ Site Inference::site() const noexcept { return call_.site; }
 
 const OutputSpec& Inference::wanted() const {
   if (call_.wanted == nullptr)
-    throw InvalidArgument(text(call_.op.function, ": the caller must state the output's dtype and shape"), call_.site);
+    throw InvalidArgument(text(call_.function(), ": the caller must state the output's dtype and shape"), call_.site);
   return *call_.wanted;
 }
 
@@ -52,24 +52,26 @@ void Inference::output(DType dtype, const Shape& shape) {
 
 void Inference::scratch(std::int64_t bytes) {
   if (bytes < 0)
-    throw InvalidArgument(text(call_.op.function, ": its inference asked for ", bytes, " bytes of scratch memory"), call_.site);
+    throw InvalidArgument(text(call_.function(), ": its inference asked for ", bytes, " bytes of scratch memory"), call_.site);
   scratch_bytes_ = bytes;
 }
 
+std::size_t Inference::as_called(std::size_t i) const noexcept { return call_.called_as.is_reversed ? inputs() - 1 - i : i; }
+
 void Inference::reject_shapes(std::string_view why) const {
   std::string found;
-  for (std::size_t i = 0; i < inputs(); ++i) found += text(i == 0 ? "" : " and ", to_string(shape(i)));
-  throw ShapeError(text(call_.op.function, ": ", why, "; the shapes are ", found), call_.site);
+  for (std::size_t i = 0; i < inputs(); ++i) found += text(i == 0 ? "" : " and ", to_string(shape(as_called(i))));
+  throw ShapeError(text(call_.function(), ": ", why, "; the shapes are ", found), call_.site);
 }
 
 void Inference::reject_dtypes(std::string_view why) const {
   std::string found;
-  for (std::size_t i = 0; i < inputs(); ++i) found += text(i == 0 ? "" : " and ", to_string(dtype(i)));
-  throw DTypeError(text(call_.op.function, ": ", why, "; the dtypes are ", found, ". Convert with cast() first"), call_.site);
+  for (std::size_t i = 0; i < inputs(); ++i) found += text(i == 0 ? "" : " and ", to_string(dtype(as_called(i))));
+  throw DTypeError(text(call_.function(), ": ", why, "; the dtypes are ", found, ". Convert with cast() first"), call_.site);
 }
 
 void Inference::expect_inputs(std::size_t count) const {
-  if (inputs() != count) throw InvalidArgument(text(call_.op.function, " takes ", count, " inputs, not ", inputs()), call_.site);
+  if (inputs() != count) throw InvalidArgument(text(call_.function(), " takes ", count, " inputs, not ", inputs()), call_.site);
 }
 
 Shape broadcast_inputs(const Inference& in) {

@@ -64,6 +64,8 @@ class Inference {
     return inputs_[input];
   }
   [[noreturn]] void raise_missing(std::size_t input) const;
+  // Which input is argument i of the function that was called.
+  [[nodiscard]] std::size_t as_called(std::size_t i) const noexcept;
 
   static const Shape scalar_shape;
 

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <span>
 #include <string>
 #include <type_traits>
 
@@ -20,11 +21,6 @@ struct OpRow;
 class DeviceStream;
 class FailureCell;
 
-namespace detail {
-[[noreturn]] void raise_attribute_size(std::size_t given, std::size_t wanted);
-[[noreturn]] void raise_operand_dtype(DType found, DType wanted);
-}  // namespace detail
-
 // What can be asked of attributes without knowing their struct.
 struct AttributeType {
   bool (*equal)(const std::byte* a, const std::byte* b);
@@ -33,6 +29,9 @@ struct AttributeType {
 };
 
 namespace detail {
+[[noreturn]] void raise_attribute_size(std::size_t given, std::size_t wanted);
+[[noreturn]] void raise_operand_dtype(DType found, DType wanted);
+
 template <class T>
 T read_as(const std::byte* bytes) noexcept {
   T value;
@@ -96,15 +95,19 @@ class Attributes {
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
   [[nodiscard]] const std::byte* data() const noexcept { return bytes_.data(); }
 
-  // By their fields; floats by their bits. Those of different structs differ.
+  // By their fields, floats by their bits; without a type, by their bytes. Those of different structs differ.
   friend bool operator==(const Attributes& a, const Attributes& b) {
-    return a.type_ == b.type_ && (a.type_ == nullptr || a.type_->equal(a.data(), b.data()));
+    return a.type_ == b.type_ &&
+           (a.type_ != nullptr ? a.type_->equal(a.data(), b.data()) : have_equal_fields(a.bytes(), b.bytes()));
   }
-  [[nodiscard]] std::size_t hash() const { return type_ == nullptr ? 0 : type_->hash(data()); }
-  // "(3, 0.5)"; empty: there are none.
-  [[nodiscard]] std::string to_string() const { return type_ == nullptr ? "" : type_->text(data()); }
+  [[nodiscard]] std::size_t hash() const { return type_ != nullptr ? type_->hash(data()) : hash_of_fields(bytes()); }
+  // "(3, 0.5)"; the bytes, without a type; empty: there are none.
+  [[nodiscard]] std::string to_string() const {
+    return type_ != nullptr ? type_->text(data()) : size_ == 0 ? "" : text_of_fields(bytes());
+  }
 
  private:
+  [[nodiscard]] std::span<const std::byte> bytes() const noexcept { return {bytes_.data(), size_}; }
   alignas(8) std::array<std::byte, most_bytes> bytes_;
   std::size_t size_ = 0;
   const AttributeType* type_ = nullptr;

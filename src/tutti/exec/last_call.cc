@@ -34,7 +34,7 @@ std::string last_call() {
     op = last_op;
     site = last_site;
   }
-  return op == nullptr ? std::string() : text(op->name, " at ", site.to_string());
+  return op == nullptr ? std::string() : text(op->function, " at ", site.to_string());
 }
 
 }  // namespace tutti

@@ -16,7 +16,7 @@ void note_call(const OpRow& op, Site site) noexcept;
 }  // namespace detail
 
 void note_calls_from_now_on() noexcept;
-// "MatMul at train.cc:31"; empty: none since.
+// "matmul at train.cc:31"; empty: none since.
 std::string last_call();
 
 }  // namespace tutti

@@ -56,6 +56,12 @@ struct Draw {
   std::uint64_t blocks = 0;
 };
 
+// What a program called, for errors, where several functions share a row.
+struct CalledAs {
+  const char* function = nullptr;  // lives for ever; null: the row's
+  bool is_reversed = false;        // its operands are the row's from behind
+};
+
 // What it points to must live until dispatch returns.
 struct OpCall {
   const OpRow& op;
@@ -64,6 +70,7 @@ struct OpCall {
   const TensorImpl* like = nullptr;    // where it has no tensor to compute on: the one whose device it follows
   const OutputSpec* wanted = nullptr;  // stated by the caller, where it does not follow from inputs
   const CallData* data = nullptr;
+  CalledAs called_as;
   Draw draw;
   Attributes attributes;
   OpOutputs outputs;
@@ -77,6 +84,9 @@ struct OpCall {
   // Input i, for rows that take tensors there.
   [[nodiscard]] Tensor tensor(std::size_t i) const {
     return Tensor(Ref<TensorImpl>(const_cast<TensorImpl*>(inputs()[i].tensor)));
+  }
+  [[nodiscard]] const char* function() const noexcept {
+    return called_as.function != nullptr ? called_as.function : op.function.c_str();
   }
   // The data of a row that knows its type.
   template <class Data>

@@ -46,6 +46,7 @@ RecordedCall::RecordedCall(const OpCall& call)
       site_(call.site),
       pinned_(call.pinned),
       data_(call.data != nullptr ? call.data->keep() : nullptr),
+      called_as_(call.called_as),
       draw_(call.draw),
       attributes_(call.attributes),
       place_(CallPlace::here()) {
@@ -68,6 +69,7 @@ std::vector<Tensor> RecordedCall::run(std::span<const Tensor> tensors) const {
   call.like = like_.is_defined() ? &like_.impl() : nullptr;
   call.wanted = wanted_ ? &*wanted_ : nullptr;
   call.data = data_.get();
+  call.called_as = called_as_;
   call.draw = draw_;
   call.attributes = attributes_;
   for (std::size_t i = 0; i < inputs_.size(); ++i) {

@@ -66,6 +66,7 @@ class RecordedCall {
   Tensor like_;
   std::optional<OutputSpec> wanted_;
   std::shared_ptr<const CallData> data_;
+  CalledAs called_as_;
   Draw draw_;
   Attributes attributes_;
   std::vector<RecordedInput> inputs_;

@@ -50,13 +50,13 @@ void infer(const OpCall& call, Inference& inferred) {
   } catch (const Error&) {
     throw;
   } catch (const std::exception& e) {
-    throw InvalidArgument(text(call.op.function, ": its inference failed: ", e.what()), call.site);
+    throw InvalidArgument(text(call.function(), ": its inference failed: ", e.what()), call.site);
   } catch (...) {
-    throw InvalidArgument(text(call.op.function, ": its inference threw something that is not a std::exception"), call.site);
+    throw InvalidArgument(text(call.function(), ": its inference threw something that is not a std::exception"), call.site);
   }
   if (inferred.outputs() == 0) [[unlikely]] {
     throw InvalidArgument(
-        text(call.op.function, ": its inference named no output; it must call output(dtype, shape) for each one"), call.site);
+        text(call.function(), ": its inference named no output; it must call output(dtype, shape) for each one"), call.site);
   }
   if (!call.op.is_elementwise) return;
   const Shape& common = inferred.output_at(0).shape;
@@ -88,7 +88,7 @@ void bring_inputs(OpCall& call, LogicalDevice& on, CopiedInputs& copies) {
     if (input.tensor == nullptr || &input.tensor->buffer()->device() == &on.device()) [[likely]]
       continue;
     if (call.op.access_of(at) == Access::update) {
-      throw InvalidArgument(text(call.op.function, " writes a variable on ", input.tensor->buffer()->device().name(),
+      throw InvalidArgument(text(call.function(), " writes a variable on ", input.tensor->buffer()->device().name(),
                                  " and cannot run on ", on.name()),
                             call.site);
     }

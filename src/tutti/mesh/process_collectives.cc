@@ -19,7 +19,7 @@ struct GroupAttributes {
   std::int64_t size;
   std::int32_t root;
   Reduction reduction;
-  bool is_on_gpu;
+  bool is_on_gpu = false;  // known when it runs
 };
 
 Shape with_front(std::int64_t size, const Shape& shape) {
@@ -136,7 +136,9 @@ Tensor run_on_gpu(const OpCall& call, DeviceStream& stream) {
 }
 
 void run_collective(OpCall& call) {
-  const auto of = call.attributes.as<GroupAttributes>();
+  auto of = call.attributes.as<GroupAttributes>();
+  of.is_on_gpu = !call.inputs()[0].tensor->buffer()->device().memory().is_host_visible();
+  call.attributes = Attributes(of);
   if (of.is_on_gpu) return call.outputs.push_back(run_on_gpu(call, of.group->stream().base()));
   const StreamScope on(of.group->stream());
   run_kernel(call);
@@ -157,8 +159,7 @@ Tensor call(const OpRow& op, const ProcessPlace& at, const Tensor& x, Reduction 
                                                .line = at.line,
                                                .size = static_cast<std::int64_t>(at.group.ranks().size()),
                                                .root = root,
-                                               .reduction = reduction,
-                                               .is_on_gpu = !x.impl().buffer()->device().memory().is_host_visible()});
+                                               .reduction = reduction});
   return dispatch_one(made);
 }
 

@@ -10,6 +10,7 @@
 #include "tutti/base/text.h"
 #include "tutti/exec/last_call.h"
 #include "tutti/hal/door.h"
+#include "tutti/hal/function_name.h"
 #include "tutti/mesh/control/join_job.h"
 #include "tutti/mesh/engines/gloo_exchange.h"
 #include "tutti/mesh/engines/shared_exchange.h"
@@ -34,7 +35,7 @@ std::string doing() {
       for (DeviceStream* stream : device->streams()) {
         if (stream->is_idle()) continue;
         for (const PendingWork& work : stream->pending()) {
-          if (work.running) return text(work.op, " at ", work.site.to_string());
+          if (work.running) return text(function_of(work.op.c_str()), " at ", work.site.to_string());
         }
       }
     }

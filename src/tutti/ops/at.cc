@@ -1,5 +1,7 @@
 #include "tutti/ops/at.h"
 
+#include <array>
+
 #include "tutti/base/error.h"
 #include "tutti/ops/elementwise.h"
 #include "tutti/ops/index_plan.h"
@@ -22,7 +24,9 @@ Tensor scatter_to(const TensorArg& x, const IndexPlan& plan, ScatterMode mode, c
   attributes.first = static_cast<std::int8_t>(arranged.first);
   attributes.names = arranged.names;
   for (std::size_t i = 0; i < arranged.shape.size(); ++i) attributes.axes[i] = {arranged.shape[i], arranged.strides[i]};
-  return detail::scatter_values(x, attributes, std::span(arranged.indices).first(arranged.count), arranged.result, values, site);
+  constexpr std::array functions{"At::set", "At::add", "At::multiply", "At::min", "At::max"};  // in the order of ScatterMode
+  return detail::scatter_values(functions[static_cast<std::size_t>(mode)], x, attributes,
+                                std::span(arranged.indices).first(arranged.count), arranged.result, values, site);
 }
 
 // How many values there are for a mask's elements, with so many axes after those it covers; 1: the same for all.
@@ -62,9 +66,8 @@ Tensor choose_by_mask(const TensorArg& x, std::span<const Index> items, const In
     values = TensorArg(std::move(held), site);
   }
   const bool is_whole = plan.offset == 0 && plan.shape == x.tensor().shape() && plan.strides == dense_strides(plan.shape);
-  if (is_whole && x.is_given_away()) return where(condition, values, x, site);
+  if (is_whole) return where(condition, values, x, site);
   Tensor chosen = where(condition, values, detail::view_by(x.tensor(), items, site), site);
-  if (is_whole) return chosen;
   IndexPlan region = plan;
   region.mask_count = 0;
   return scatter_to(x, region, ScatterMode::set, chosen, site);

@@ -12,7 +12,6 @@
 #include "tutti/ops/indexing.h"
 #include "tutti/ops/manipulation.h"
 #include "tutti/ops/reading.h"
-#include "tutti/place/scope.h"
 
 namespace tutti {
 
@@ -78,8 +77,7 @@ class LoopData final : public CallData {
 
 WhileResult LoopData::run(std::vector<Tensor> state, Site site) const {
   Tensor goes_on = checked_predicate(condition_(state), "while_loop's condition", site);
-  const DeviceScope on(goes_on.device());
-  Tensor iterations = zeros({}, DType::i64, site);
+  Tensor iterations = zeros_like(goes_on, DType::i64, site);
   std::deque<Tensor> seen;  // what the host has not learnt yet, oldest first
   bool is_over = false;
   for (std::int64_t i = 0; !is_over && (!options_.most_iterations || i < *options_.most_iterations); ++i) {

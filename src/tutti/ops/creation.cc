@@ -51,23 +51,24 @@ Tensor detail::bools(const std::vector<bool>& values, const Shape& shape, Site s
   return from_bytes(DType::boolean, shape, bytes, site);
 }
 
-namespace {
-
-Tensor filled(const Shape& shape, const TensorArg& value, DType dtype, const Tensor* like, Site site) {
+Tensor detail::filled(const char* function, const Shape& shape, const TensorArg& value, DType dtype, const Tensor* like,
+                      Site site) {
   const OutputSpec spec{dtype, shape};
   checked_bytes(dtype, shape, site);
   Tensor held;
   OpCall call(fill_row, site);
-  call.add(detail::input_of(value, spec.dtype, held, site));
+  call.add(input_of(value, spec.dtype, held, site));
   if (!value.is_number() && value.tensor().rank() != 0)
-    throw ShapeError(text("full: the value must be one element, not of shape ", to_string(value.tensor().shape())), site);
+    throw ShapeError(text(function, ": the value must be one element, not of shape ", to_string(value.tensor().shape())), site);
   call.wanted = &spec;
   call.like = like != nullptr ? &like->impl(site) : nullptr;
   return dispatch_one(call);
 }
 
+namespace {
+
 Tensor unfilled(const Shape& shape, DType dtype, const Tensor* like, Site site) {
-  if (dtype == DType::boolean) return filled(shape, 0, dtype, like, site);  // not every byte is a bool
+  if (dtype == DType::boolean) return detail::filled("empty", shape, 0, dtype, like, site);  // not every byte is a bool
   const OutputSpec spec{dtype, shape};
   checked_bytes(dtype, shape, site);
   OpCall call(empty_row, site);
@@ -79,14 +80,14 @@ Tensor unfilled(const Shape& shape, DType dtype, const Tensor* like, Site site) 
 }  // namespace
 
 Tensor full(const Shape& shape, TensorArg value, std::optional<DType> dtype, Site site) {
-  return filled(shape, value, dtype ? *dtype : detail::dtype_of_arg(value, site), nullptr, site);
+  return detail::filled("full", shape, value, dtype ? *dtype : detail::dtype_of_arg(value, site), nullptr, site);
 }
 Tensor zeros(const Shape& shape, DType dtype, Site site) { return full(shape, 0, dtype, site); }
 Tensor ones(const Shape& shape, DType dtype, Site site) { return full(shape, 1, dtype, site); }
 Tensor empty(const Shape& shape, DType dtype, Site site) { return unfilled(shape, dtype, nullptr, site); }
 
 Tensor full_like(const Tensor& x, TensorArg value, std::optional<DType> dtype, Site site) {
-  return filled(x.shape(site), value, dtype.value_or(x.dtype()), &x, site);
+  return detail::filled("full_like", x.shape(site), value, dtype.value_or(x.dtype()), &x, site);
 }
 Tensor zeros_like(const Tensor& x, std::optional<DType> dtype, Site site) { return full_like(x, 0, dtype, site); }
 Tensor ones_like(const Tensor& x, std::optional<DType> dtype, Site site) { return full_like(x, 1, dtype, site); }

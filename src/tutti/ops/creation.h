@@ -39,7 +39,9 @@ Tensor constant(const T& values, Site site = {}) {
 }
 namespace detail {
 Tensor bools(const std::vector<bool>& values, const Shape& shape, Site site);
-}
+// Where `like` is, as full_like() has it; null: as full() has it.
+Tensor filled(const char* function, const Shape& shape, const TensorArg& value, DType dtype, const Tensor* like, Site site);
+}  // namespace detail
 // It has no bytes to take. A template, or braces with numbers of two types would become bools.
 template <std::same_as<std::vector<bool>> T>
 Tensor constant(const T& values, const Shape& shape, Site site = {}) {

@@ -10,6 +10,7 @@
 #include "tutti/ops/manipulation.h"
 #include "tutti/ops/matmul.h"
 #include "tutti/ops/reduction.h"
+#include "tutti/ops/scalar_call.h"
 
 namespace tutti {
 
@@ -204,7 +205,11 @@ class Contraction {
       }
       return reshape(in_order(term, present), shape, site_);
     };
-    return TensorArg(spread(a), site_) * TensorArg(spread(b), site_);
+    Tensor left = spread(a);
+    Tensor right = spread(b);
+    TensorArg from_left(std::move(left), site_);
+    TensorArg from_right(std::move(right), site_);
+    return detail::binary<scalar::Multiply>(from_left, from_right, site_, {"einsum"});
   }
 
   std::vector<Term> terms_;

@@ -76,14 +76,14 @@ Tensor remainder(TensorArg a, TensorArg b, Site site) { return binary<scalar::Re
 Tensor pow(TensorArg a, TensorArg b, Site site) {
   const bool is_square = !a.is_number() && b.is_number() && b.number().kind == DTypeKind::integer && b.number().integer == 2 &&
                          !b.number().is_too_large;
-  return is_square ? square(a, site) : binary<scalar::Power>(a, b, site);
+  return is_square ? unary<scalar::Square>(a, site, {"pow"}) : binary<scalar::Power>(a, b, site);
 }
 Tensor maximum(TensorArg a, TensorArg b, Site site) { return binary<scalar::Maximum>(a, b, site); }
 Tensor minimum(TensorArg a, TensorArg b, Site site) { return binary<scalar::Minimum>(a, b, site); }
 Tensor clip(TensorArg x, std::optional<TensorArg> min, std::optional<TensorArg> max, Site site) {
   if (min && max) return detail::ternary<scalar::Clip>(x, *min, *max, site);
-  if (min) return maximum(x, *min, site);
-  if (max) return minimum(x, *max, site);
+  if (min) return binary<scalar::Maximum>(x, *min, site, {"clip"});
+  if (max) return binary<scalar::Minimum>(x, *max, site, {"clip"});
   return positive(x, site);
 }
 

@@ -77,16 +77,9 @@ const OpRow& gather_nd_row = register_op({.name = "GatherNd", .function = "index
 const OpRow& along_row =
     register_op({.name = "TakeAlongAxis", .function = "take_along_axis", .infer = infer_along, .strided = true});
 
-Tensor call_take(const Tensor& x, const Tensor& indices, std::size_t axis, Site site) {
-  OpCall call(take_row, site);
-  call.add(x);
-  call.add(indices);
-  call.attributes = Attributes(TakeAttributes{static_cast<std::int32_t>(axis)});
-  return dispatch_one(call);
-}
-
-Tensor call_along(const Tensor& x, const Tensor& indices, std::size_t axis, Site site) {
+Tensor call_along(const char* function, const Tensor& x, const Tensor& indices, std::size_t axis, Site site) {
   OpCall call(along_row, site);
+  call.called_as.function = function;
   call.add(x);
   call.add(indices);
   call.attributes = Attributes(AlongAttributes{static_cast<std::int8_t>(axis)});
@@ -101,10 +94,19 @@ Tensor call_along(const Tensor& x, const Tensor& indices, std::size_t axis, Site
 
 }  // namespace
 
-Tensor take(const Tensor& x, const Tensor& indices, std::int64_t axis, Site site) {
+Tensor detail::take_as(const char* function, const Tensor& x, const Tensor& indices, std::int64_t axis, Site site) {
   const std::size_t along = checked_axis(axis, x.rank(site), site);
-  const Tensor checked = detail::as_indices(indices, site);
-  return call_take(x, checked, along, site);
+  const Tensor checked = as_indices(indices, site);
+  OpCall call(take_row, site);
+  call.called_as.function = function;
+  call.add(x);
+  call.add(checked);
+  call.attributes = Attributes(TakeAttributes{static_cast<std::int32_t>(along)});
+  return dispatch_one(call);
+}
+
+Tensor take(const Tensor& x, const Tensor& indices, std::int64_t axis, Site site) {
+  return detail::take_as("take", x, indices, axis, site);
 }
 
 Tensor index_select(const Tensor& x, std::int64_t axis, const Tensor& indices, Site site) {
@@ -113,7 +115,7 @@ Tensor index_select(const Tensor& x, std::int64_t axis, const Tensor& indices, S
                           ". Use take() for any shape"),
                      site);
   }
-  return take(x, indices, axis, site);
+  return detail::take_as("index_select", x, indices, axis, site);
 }
 
 Tensor take_along_axis(const Tensor& x, const Tensor& indices, std::int64_t axis, Site site) {
@@ -128,7 +130,7 @@ Tensor take_along_axis(const Tensor& x, const Tensor& indices, std::int64_t axis
   from = to = *common;
   from[along] = x.shape()[along];
   to[along] = indices.shape()[along];
-  return call_along(broadcast_to(x, from, site), broadcast_to(checked, to, site), along, site);
+  return call_along("take_along_axis", broadcast_to(x, from, site), broadcast_to(checked, to, site), along, site);
 }
 
 Tensor gather(const Tensor& x, std::int64_t axis, const Tensor& indices, Site site) {
@@ -142,7 +144,7 @@ Tensor gather(const Tensor& x, std::int64_t axis, const Tensor& indices, Site si
     if (size > x.shape()[i]) refuse_along("gather", "the indices are larger than the tensor beside the axis", x, indices, site);
     covered = slice(covered, static_cast<std::int64_t>(i), {0, size}, site);
   }
-  return call_along(covered, checked, along, site);
+  return call_along("gather", covered, checked, along, site);
 }
 
 Tensor detail::gather_nd(const Tensor& x, std::size_t first, std::span<const Tensor> indices, std::span<const std::int8_t> names,

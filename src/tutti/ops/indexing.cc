@@ -22,12 +22,21 @@ Tensor index(const Tensor& x, std::span<const Index> items, Site site) {
 namespace {
 
 struct PinAttributes {
-  LogicalDevice* by;
+  LogicalDevice* by;  // null: any that pins
 };
 
+LogicalDevice& any_that_pins(Runtime& instance) {
+  for (LogicalDevice* each : instance.devices()) {
+    if (each->staging() != nullptr) return *each;
+  }
+  return instance.cpu();
+}
+
 void run_pin(OpCall& call) {
-  record_placement("_Copy", runtime(call.site).cpu(), PlacementReason::explicit_copy, call.site);
-  call.outputs.push_back(pinned_copy(call.tensor(0), *call.attributes.as<PinAttributes>().by, call.site));
+  Runtime& instance = runtime(call.site);
+  LogicalDevice* const asked = call.attributes.as<PinAttributes>().by;
+  record_placement("_Copy", instance.cpu(), PlacementReason::explicit_copy, call.site);
+  call.outputs.push_back(pinned_copy(call.tensor(0), asked != nullptr ? *asked : any_that_pins(instance), call.site));
 }
 
 void run_contiguous(OpCall& call) {
@@ -59,12 +68,7 @@ Tensor copy_to(const Tensor& x, std::string_view device, Site site) {
 Tensor pin(const Tensor& x, std::string_view device, Site site) {
   OpCall call(pin_row, site);
   call.add(x);
-  Runtime& instance = runtime(site);
-  LogicalDevice* by = device.empty() ? &instance.cpu() : &find_device(device, site);
-  for (LogicalDevice* each : instance.devices()) {
-    if (device.empty() && by->staging() == nullptr && each->staging() != nullptr) by = each;
-  }
-  call.attributes = Attributes(PinAttributes{by});
+  call.attributes = Attributes(PinAttributes{device.empty() ? nullptr : &find_device(device, site)});
   return dispatch_one(call);
 }
 

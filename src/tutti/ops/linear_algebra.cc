@@ -8,6 +8,7 @@
 #include "tutti/exec/linear_algebra_attributes.h"
 #include "tutti/ops/elementwise.h"
 #include "tutti/ops/reduction.h"
+#include "tutti/ops/scalar_call.h"
 
 namespace tutti {
 
@@ -120,7 +121,10 @@ Tensor trace(const Tensor& x, std::int64_t offset, Site site) {
 Tensor outer(const Tensor& a, const Tensor& b, Site site) {
   expect_vector(a, site);
   expect_vector(b, site);
-  return TensorArg(expand_dims(a, 1, site), site) * TensorArg(b, site);
+  const Tensor rows = expand_dims(a, 1, site);
+  TensorArg left(rows, site);
+  TensorArg right(b, site);
+  return detail::binary<scalar::Multiply>(left, right, site, {"outer"});
 }
 
 Tensor vecdot(const Tensor& a, const Tensor& b, std::int64_t axis, Site site) {
@@ -199,6 +203,7 @@ Tensor cholesky(const Tensor& x, const CholeskyOptions& options, Site site) {
 
 CholeskyResult cholesky_ex(const Tensor& x, const CholeskyOptions& options, Site site) {
   OpCall call(cholesky_row, site);
+  call.called_as.function = "cholesky_ex";
   call.add(x);
   call.attributes = Attributes(CholeskyAttributes{.upper = options.upper, .wants_info = true});
   dispatch(call);

@@ -78,14 +78,15 @@ const OpRow& pad_row =
 // A call takes no more; longer lists are joined in two rounds.
 constexpr std::size_t most_joined = 4096;
 
-Tensor join(std::span<const Tensor> tensors, std::size_t axis, Site site) {
+Tensor join(const char* function, std::span<const Tensor> tensors, std::size_t axis, Site site) {
   if (tensors.size() > most_joined) {
     std::vector<Tensor> parts;
     for (std::size_t i = 0; i < tensors.size(); i += most_joined)
-      parts.push_back(join(tensors.subspan(i, std::min(most_joined, tensors.size() - i)), axis, site));
-    return join(parts, axis, site);
+      parts.push_back(join(function, tensors.subspan(i, std::min(most_joined, tensors.size() - i)), axis, site));
+    return join(function, parts, axis, site);
   }
   OpCall call(concat_row, site);
+  call.called_as.function = function;
   for (const Tensor& x : tensors) call.add(x);
   call.attributes = Attributes(ConcatAttributes{static_cast<std::int32_t>(axis)});
   return dispatch_one(call);
@@ -145,7 +146,7 @@ Tensor tile_axis(const Tensor& x, std::size_t axis, std::int64_t times, Site sit
 Tensor concat(std::span<const Tensor> tensors, std::optional<std::int64_t> axis, Site site) {
   const std::vector<Tensor> parts =
       promoted("concat", tensors, site, [&](const Tensor& x) { return axis ? x : reshape(x, {x.size()}, site); });
-  return join(parts, checked_axis(axis.value_or(0), parts[0].rank(), site), site);
+  return join("concat", parts, checked_axis(axis.value_or(0), parts[0].rank(), site), site);
 }
 
 Tensor stack(std::span<const Tensor> tensors, std::int64_t axis, Site site) {
@@ -157,9 +158,9 @@ Tensor stack(std::span<const Tensor> tensors, std::int64_t axis, Site site) {
           text("stack: the shapes must be equal, and are ", to_string(tensors[0].shape()), " and ", to_string(x.shape())), site);
     }
   }
-  return join(
-      promoted("stack", tensors, site, [&](const Tensor& x) { return expand_dims(x, static_cast<std::int64_t>(at), site); }), at,
-      site);
+  const std::vector<Tensor> parts =
+      promoted("stack", tensors, site, [&](const Tensor& x) { return expand_dims(x, static_cast<std::int64_t>(at), site); });
+  return join("stack", parts, at, site);
 }
 
 Tensor roll(const Tensor& x, std::int64_t shift, Site site) {
@@ -179,7 +180,7 @@ Tensor roll(const Tensor& x, const Dims& shifts, const Dims& axes, Site site) {
     if (shift == 0) continue;
     const auto at = static_cast<std::int64_t>(axis);
     const std::array parts{slice(out, at, {size - shift, {}}, site), slice(out, at, {{}, size - shift}, site)};
-    out = join(parts, axis, site);
+    out = join("roll", parts, axis, site);
   }
   return out;
 }

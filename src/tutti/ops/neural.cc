@@ -129,7 +129,9 @@ Tensor layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, con
   return dispatch_one(call);
 }
 
-Tensor embedding(const Tensor& weight, const Tensor& indices, Site site) { return take(weight, indices, 0, site); }
+Tensor embedding(const Tensor& weight, const Tensor& indices, Site site) {
+  return detail::take_as("embedding", weight, indices, 0, site);
+}
 
 Tensor cross_entropy(const Tensor& logits, const Tensor& labels, const CrossEntropyOptions& options, Site site) {
   if (logits.rank(site) == 0) throw ShapeError("cross_entropy: the logits need an axis of classes; they are a scalar", site);

@@ -29,17 +29,19 @@ const OpRow& band_row = register_op({.name = "MatrixBandPart", .function = "tril
 constexpr std::int64_t least = std::numeric_limits<std::int64_t>::min();
 constexpr std::int64_t largest_index = std::numeric_limits<std::int64_t>::max();
 
-Tensor make_range(const RangeAttributes& range, std::int64_t count, DType dtype, Site site) {
+Tensor make_range(const RangeAttributes& range, std::int64_t count, DType dtype, Site site, const Tensor* like = nullptr) {
   const OutputSpec spec{dtype, {count}};
   checked_bytes(dtype, spec.shape, site);
   OpCall call(range_row, site);
   call.attributes = Attributes(range);
   call.wanted = &spec;
+  call.like = like != nullptr ? &like->impl(site) : nullptr;
   return dispatch_one(call);
 }
 
-Tensor band(const Tensor& x, std::int64_t low, std::int64_t high, Site site) {
+Tensor band(const char* function, const Tensor& x, std::int64_t low, std::int64_t high, Site site) {
   OpCall call(band_row, site);
+  call.called_as.function = function;
   call.add(x);
   call.attributes = Attributes(BandAttributes{low, high});
   return dispatch_one(call);
@@ -113,6 +115,10 @@ Tensor arange(NumberArg start, NumberArg stop, NumberArg step, const ArangeOptio
   return make_range(range, count, dtype, site);
 }
 
+Tensor detail::positions(std::int64_t count, const Tensor& like, Site site) {
+  return make_range({.first = 0, .by = 1, .start = 0, .step = 1}, count, DType::i64, site, &like);
+}
+
 Tensor arange(NumberArg start, NumberArg stop, const ArangeOptions& options, Site site) {
   return arange(start, stop, 1, options, site);
 }
@@ -136,11 +142,11 @@ Tensor eye(std::int64_t rows, const EyeOptions& options, Site site) { return eye
 Tensor eye(std::int64_t rows, std::int64_t columns, const EyeOptions& options, Site site) {
   const Shape shape{rows, columns};
   checked_bytes(options.dtype, shape, site);
-  return band(broadcast_to(ones({}, options.dtype, site), shape, site), options.offset, options.offset, site);
+  return band("eye", broadcast_to(ones({}, options.dtype, site), shape, site), options.offset, options.offset, site);
 }
 
-Tensor tril(const Tensor& x, std::int64_t offset, Site site) { return band(x, least, offset, site); }
-Tensor triu(const Tensor& x, std::int64_t offset, Site site) { return band(x, offset, largest_index, site); }
+Tensor tril(const Tensor& x, std::int64_t offset, Site site) { return band("tril", x, least, offset, site); }
+Tensor triu(const Tensor& x, std::int64_t offset, Site site) { return band("triu", x, offset, largest_index, site); }
 
 std::vector<Tensor> meshgrid(std::span<const Tensor> vectors, const MeshgridOptions& options, Site site) {
   Shape grid;

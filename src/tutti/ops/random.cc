@@ -129,7 +129,7 @@ Tensor permutation(std::int64_t n, const PermutationOptions& options, Site site)
 Tensor permutation(const Tensor& x, const PermutationOptions& options, Site site) {
   if (x.rank(site) == 0) throw ShapeError("permutation: a tensor without axes has nothing to permute", site);
   const Tensor order = permutation(x.shape()[0], options, site);
-  return take(x, order, 0, site);
+  return detail::take_as("permutation", x, order, 0, site);
 }
 
 }  // namespace tutti

@@ -34,11 +34,12 @@ DType common_dtype(std::initializer_list<const TensorArg*> args, Site site) {
   return common;
 }
 
-Tensor call_scalar_op(const OpRow& row, std::initializer_list<TensorArg*> args, Site site) {
+Tensor call_scalar_op(const OpRow& row, std::initializer_list<TensorArg*> args, Site site, CalledAs as) {
   const DType dtype = args.size() == 1 ? dtype_of_arg(**args.begin(), site)
                                        : common_dtype({args.begin()[0], args.begin()[1], args.begin()[args.size() - 1]}, site);
   std::array<Tensor, 3> held;
   OpCall call(row, site);
+  call.called_as = as;
   std::size_t number = 0;
   for (TensorArg* arg : args) call.add(input_of(*arg, dtype, held[number++], site));
   dispatch(call);

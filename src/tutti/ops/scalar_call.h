@@ -39,15 +39,15 @@ DType dtype_of_arg(const TensorArg& arg, Site site);
 // The dtype several arguments are brought to; a number takes that of the tensors it meets.
 DType common_dtype(std::initializer_list<const TensorArg*> args, Site site);
 
-Tensor call_scalar_op(const OpRow& row, std::initializer_list<TensorArg*> args, Site site);
+Tensor call_scalar_op(const OpRow& row, std::initializer_list<TensorArg*> args, Site site, CalledAs as = {});
 
 template <class F>
-Tensor unary(TensorArg& x, Site site) {
-  return call_scalar_op(scalar_row<F, 1>, {&x}, site);
+Tensor unary(TensorArg& x, Site site, CalledAs as = {}) {
+  return call_scalar_op(scalar_row<F, 1>, {&x}, site, as);
 }
 template <class F>
-Tensor binary(TensorArg& a, TensorArg& b, Site site) {
-  return call_scalar_op(scalar_row<F, 2>, {&a, &b}, site);
+Tensor binary(TensorArg& a, TensorArg& b, Site site, CalledAs as = {}) {
+  return call_scalar_op(scalar_row<F, 2>, {&a, &b}, site, as);
 }
 template <class F>
 Tensor ternary(TensorArg& a, TensorArg& b, TensorArg& c, Site site) {

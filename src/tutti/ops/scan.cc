@@ -35,9 +35,10 @@ const OpRow& product_row = register_op({.name = "Cumprod",
                                         .infer = infer_scan,
                                         .arrange = detail::arrange_lines<ScanAttributes, scan_limits>});
 
-Tensor scan(const OpRow& row, const Tensor& x, std::int64_t axis, bool include_initial, Site site) {
+Tensor scan(const OpRow& row, const char* function, const Tensor& x, std::int64_t axis, bool include_initial, Site site) {
   const std::size_t along = checked_axis(axis, x.rank(site), site);
   OpCall call(row, site);
+  call.called_as.function = function;
   call.add(x);
   call.attributes = Attributes(ScanAttributes{include_initial, static_cast<std::int32_t>(x.rank() - 1 - along)});
   return dispatch_one(call);
@@ -51,7 +52,8 @@ Tensor cumulative_sum(const Tensor& x, std::int64_t axis, const CumulativeSumOpt
   // Integers are summed as int64 whatever they are to become: a narrower dtype has its lowest bits.
   const bool is_cast_first =
       options.dtype && (is_floating(*options.dtype) || is_floating(x.dtype(site))) && *options.dtype != x.dtype();
-  const Tensor sums = scan(cumsum_row, is_cast_first ? cast(x, *options.dtype, site) : x, axis, options.include_initial, site);
+  const Tensor elements = is_cast_first ? cast(x, *options.dtype, site) : x;
+  const Tensor sums = scan(cumsum_row, "cumulative_sum", elements, axis, options.include_initial, site);
   return options.dtype ? cast(sums, *options.dtype, site) : sums;
 }
 
@@ -64,7 +66,7 @@ Tensor cumulative_sum(const Tensor& x, const CumulativeSumOptions& options, Site
   return cumulative_sum(x, 0, options, site);
 }
 
-Tensor cumsum(const Tensor& x, std::int64_t axis, Site site) { return scan(cumsum_row, x, axis, false, site); }
-Tensor cumprod(const Tensor& x, std::int64_t axis, Site site) { return scan(product_row, x, axis, false, site); }
+Tensor cumsum(const Tensor& x, std::int64_t axis, Site site) { return scan(cumsum_row, "cumsum", x, axis, false, site); }
+Tensor cumprod(const Tensor& x, std::int64_t axis, Site site) { return scan(product_row, "cumprod", x, axis, false, site); }
 
 }  // namespace tutti

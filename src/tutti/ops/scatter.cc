@@ -90,11 +90,12 @@ Tensor detail::values_for(const Tensor& given, DType dtype, const Shape& places,
   return given.shape() == places || given.rank() == 0 ? converted : broadcast_to(converted, places, site);
 }
 
-Tensor detail::scatter_values(const TensorArg& x, const ScatterAttributes& attributes, std::span<const Tensor> indices,
-                              const Shape& places, const TensorArg& values, Site site) {
+Tensor detail::scatter_values(const char* function, const TensorArg& x, const ScatterAttributes& attributes,
+                              std::span<const Tensor> indices, const Shape& places, const TensorArg& values, Site site) {
   const DType dtype = x.tensor().dtype(site);
   Tensor held;
   OpCall call(*rows[static_cast<std::size_t>(attributes.mode)], site);
+  call.called_as.function = function;
   call.add({.tensor = &x.tensor().impl(), .is_given_away = x.is_given_away()});
   if (values.is_number()) {
     call.add(scalar_input(values.number(), dtype, site));
@@ -130,7 +131,7 @@ Tensor scatter(TensorArg x, std::int64_t axis, const Tensor& indices, TensorArg 
   attributes.rank = static_cast<std::int8_t>(shape.size());
   const Dims strides = dense_strides(shape);
   for (std::size_t i = 0; i < shape.size(); ++i) attributes.axes[i] = {shape[i], strides[i]};
-  Tensor out = detail::scatter_values(x, attributes, {&checked, 1}, checked.shape(), values, site);
+  Tensor out = detail::scatter_values("scatter", x, attributes, {&checked, 1}, checked.shape(), values, site);
   values.let_go();
   return out;
 }

@@ -16,7 +16,6 @@
 #include "tutti/ops/reduction.h"
 #include "tutti/ops/scan.h"
 #include "tutti/ops/scatter.h"
-#include "tutti/place/scope.h"
 
 namespace tutti {
 
@@ -231,17 +230,19 @@ RepeatResult repeat_interleave(const Tensor& x, const TensorArg& repeats, const 
   if (size < 0) refuse_repeats(text("the output size must not be negative; it is ", size), site);
   const RepeatPlan plan = plan_repeats(x, repeats, options.axis, site);
   const std::int64_t elements = plan.from.shape()[plan.axis];
-  const DeviceScope on(plan.from.device());
-  const Tensor counts = repeats.is_number() ? full({elements}, repeats, DType::i64, site) : plan.counts;
+  const auto filled = [&](const Shape& shape, const TensorArg& value, DType dtype) {
+    return detail::filled("repeat_interleave", shape, value, dtype, &plan.from, site);
+  };
+  const Tensor counts = repeats.is_number() ? filled({elements}, repeats, DType::i64) : plan.counts;
   Shape result = plan.from.shape();
   result[plan.axis] = size;
-  if (elements == 0) return {full(result, options.fill, plan.from.dtype(), site), zeros({}, DType::i64, site)};
+  if (elements == 0) return {filled(result, options.fill, plan.from.dtype()), filled({}, 0, DType::i64)};
   RepeatResult sources = call_repeat(counts, {.size = size, .room = Room::padded}, site);
   const Tensor values = take(plan.from, sources.values, static_cast<std::int64_t>(plan.axis), site);
   Shape along_axis = plan.from.shape();
   for (std::size_t i = 0; i < along_axis.size(); ++i) along_axis[i] = 1;
   along_axis[plan.axis] = size;
-  const Tensor is_there = reshape(less(arange(size, {}, site), sources.count, site), along_axis, site);
+  const Tensor is_there = reshape(less(detail::positions(size, sources.count, site), sources.count, site), along_axis, site);
   return {where(is_there, values, options.fill, site), std::move(sources.count)};
 }
 

@@ -45,8 +45,10 @@ const OpRow& sort_row = register_op({.name = "Sort", .function = "sort", .infer 
 const OpRow& topk_row = register_op({.name = "TopKV2", .function = "topk", .infer = infer_topk});
 const OpRow& search_row = register_op({.name = "SearchSorted", .function = "searchsorted", .infer = infer_search});
 
-OpCall sort_call(const OpRow& row, const Tensor& lines, const SortAttributes& attributes, Site site) {
+OpCall sort_call(const OpRow& row, const Tensor& lines, const SortAttributes& attributes, Site site,
+                 const char* function = nullptr) {
   OpCall call(row, site);
+  call.called_as.function = function;
   call.add(lines);
   call.attributes = Attributes(attributes);
   dispatch(call);
@@ -58,7 +60,8 @@ Tensor sorted_along(const Tensor& x, std::int64_t asked, const SortOptions& opti
   const SortAttributes attributes{
       .keep = x.shape()[axis], .is_descending = options.descending, .wants_values = wants_values, .wants_indices = !wants_values};
   const Tensor lines = detail::axis_last(x, axis, site);
-  return detail::axis_back(sort_call(sort_row, lines, attributes, site).outputs[0], axis, site);
+  const OpCall call = sort_call(sort_row, lines, attributes, site, wants_values ? "sort" : "argsort");
+  return detail::axis_back(call.outputs[0], axis, site);
 }
 
 }  // namespace

@@ -63,6 +63,8 @@ Variable::Variable(const Tensor& initial, Site site) {
   (void)initial.impl(site);  // before anything is recorded
   LogicalDevice& on = device_for(initial, site);
   cell_ = std::make_shared<VariableCell>(on, fresh_copy(initial, on, site));
+  if (detail::thread_state.top != nullptr) [[unlikely]]
+    assign(initial, site);  // a call, so that a record begins with its own first value
 }
 
 VariableCell& Variable::checked(Site site) const {

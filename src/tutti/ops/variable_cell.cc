@@ -27,11 +27,6 @@ Tensor VariableCell::storage() const {
   return current_;
 }
 
-void VariableCell::note_write() {
-  const std::lock_guard lock(mutex_);
-  read_ = {};
-}
-
 Tensor VariableCell::read(Site site) {
   const std::lock_guard lock(mutex_);
   if (!is_bound_) [[likely]]

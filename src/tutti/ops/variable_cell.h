@@ -25,8 +25,6 @@ class VariableCell {
   [[nodiscard]] bool is_bound() const;
   // The memory of a bound cell.
   [[nodiscard]] Tensor storage() const;
-  // Whoever writes a bound cell's memory by other ways than these says so.
-  void note_write();
 
   [[nodiscard]] Tensor read(Site site);
   void assign(const Tensor& value, Site site);

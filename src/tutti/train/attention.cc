@@ -58,7 +58,8 @@ Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& key, cons
                           to_string(query.shape()), ", ", to_string(key.shape()), " and ", to_string(value.shape())),
                      site);
   }
-  if (options.chunk < 1) throw InvalidArgument(text("scaled_dot_product_attention: a chunk of ", options.chunk, " queries"), site);
+  if (options.chunk < 1)
+    throw InvalidArgument(text("scaled_dot_product_attention: a chunk of ", options.chunk, " queries"), site);
   const std::int64_t queries = query.shape()[rank - 2];
   const std::int64_t keys = key.shape()[rank - 2];
   const auto strip = [&](std::int64_t begin, std::int64_t end) {

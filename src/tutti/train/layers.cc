@@ -23,13 +23,14 @@ std::optional<Variable> bias_of(bool wanted, std::int64_t size, DType dtype, Sit
 }  // namespace
 
 Dense::Dense(std::int64_t inputs, std::int64_t outputs, const DenseOptions& options, Site site)
-    : weight(options.weights({inputs, outputs}, options.dtype, site), site), bias(bias_of(options.bias, outputs, options.dtype, site)) {}
+    : weight(options.weights({inputs, outputs}, options.dtype, site), site),
+      bias(bias_of(options.bias, outputs, options.dtype, site)) {}
 
 Tensor Dense::operator()(const Tensor& x, Site site) const {
   const std::int64_t inputs = weight.shape()[0];
   if (x.rank(site) == 0 || x.shape()[x.rank() - 1] != inputs) {
-    throw ShapeError(text("Dense: the last axis must have the ", inputs, " inputs of the layer; the shape is ", to_string(x.shape())),
-                     site);
+    throw ShapeError(
+        text("Dense: the last axis must have the ", inputs, " inputs of the layer; the shape is ", to_string(x.shape())), site);
   }
   // Leading axes as one: the weight is then one matrix for the product and for its gradient.
   Tensor y = matmul(x.rank() == 2 ? x : reshape(x, {-1, inputs}, site), weight.value(site), site);
@@ -95,8 +96,9 @@ Tensor BatchNorm::operator()(const Tensor& x, Site site) const {
     variance = mean(square(subtract(x, as_channels(middle), site), site), axes, {}, site);
     const auto follow = [&](const Variable& kept, const Tensor& seen, double scale) {
       const Tensor fixed = stop_gradient(seen, site);
-      kept.assign(add(multiply(kept.value(site), 1 - options.momentum, site), multiply(fixed, options.momentum * scale, site), site),
-                  site);
+      kept.assign(
+          add(multiply(kept.value(site), 1 - options.momentum, site), multiply(fixed, options.momentum * scale, site), site),
+          site);
     };
     follow(running_mean, middle, 1);
     follow(running_var, variance, count > 1 ? count / (count - 1) : 1);  // of the population, as PyTorch keeps it

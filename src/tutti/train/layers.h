@@ -1,5 +1,6 @@
 // Layers: structs with variables and a call operator. A network is a struct of your own with layers in it:
-//   struct Net { Dense hidden{784, 128}; Dense out{128, 10}; Tensor operator()(const Tensor& x) const { return out(relu(hidden(x))); } };
+//   struct Net { Dense hidden{784, 128}; Dense out{128, 10}; Tensor operator()(const Tensor& x) const { return
+//   out(relu(hidden(x))); } };
 #pragma once
 
 #include <cstdint>

@@ -5,7 +5,8 @@
 
 namespace tutti {
 
-// The means of (prediction - target)^2 and |prediction - target|. The shapes must be equal: a broadcast is nearly always a mistake.
+// The means of (prediction - target)^2 and |prediction - target|. The shapes must be equal: a broadcast is nearly always a
+// mistake.
 Tensor mse_loss(const Tensor& prediction, const Tensor& target, Site site = {});
 Tensor mae_loss(const Tensor& prediction, const Tensor& target, Site site = {});
 

@@ -66,7 +66,10 @@ Tensor step_zero(const std::vector<Variable>& variables, Site site) {
 }  // namespace
 
 Optimizer::Optimizer(std::vector<Variable> parameters, LearningRate rate, std::size_t states_each, Site site)
-    : parameters_(std::move(parameters)), states_each_(states_each), step_(step_zero(parameters_, site), site), rate_(std::move(rate)) {
+    : parameters_(std::move(parameters)),
+      states_each_(states_each),
+      step_(step_zero(parameters_, site), site),
+      rate_(std::move(rate)) {
   step_.set_trainable(false);
   for (const Variable& parameter : parameters_) {
     const DeviceScope there(parameter.device(), site);
@@ -82,7 +85,8 @@ Optimizer::Optimizer(std::vector<Variable> parameters, LearningRate rate, std::s
 
 void Optimizer::update(std::span<const Tensor> gradients, Site site) {
   if (gradients.size() != parameters_.size()) {
-    throw InvalidArgument(text("an optimizer of ", parameters_.size(), " parameters was given ", gradients.size(), " gradients"), site);
+    throw InvalidArgument(text("an optimizer of ", parameters_.size(), " parameters was given ", gradients.size(), " gradients"),
+                          site);
   }
   for (std::size_t i = 0; i < gradients.size(); ++i) {
     if (gradients[i].shape(site) == parameters_[i].shape()) continue;
@@ -122,8 +126,7 @@ Sgd::Sgd(std::vector<Variable> parameters, LearningRate rate, const SgdOptions& 
 
 Tensor Sgd::moved(const Parameter& parameter, Site site) {
   Tensor gradient = parameter.gradient;
-  if (options_.weight_decay != 0)
-    gradient = add(multiply(parameter.value, options_.weight_decay, site), gradient, site);
+  if (options_.weight_decay != 0) gradient = add(multiply(parameter.value, options_.weight_decay, site), gradient, site);
   if (options_.momentum != 0) {
     const Variable& velocity = parameter.state[0];
     const Tensor next = add(multiply(velocity.value(site), options_.momentum, site), gradient, site);
@@ -140,12 +143,12 @@ Tensor Adam::moved(const Parameter& parameter, Site site) {
   const AdamOptions& o = options_;
   const DType dtype = parameter.value.dtype();
   Tensor gradient = parameter.gradient;
-  if (o.weight_decay != 0 && !o.decouple_decay)
-    gradient = add(multiply(parameter.value, o.weight_decay, site), gradient, site);
+  if (o.weight_decay != 0 && !o.decouple_decay) gradient = add(multiply(parameter.value, o.weight_decay, site), gradient, site);
   const Variable& first = parameter.state[0];
   const Variable& second = parameter.state[1];
   const Tensor mean_of = add(multiply(first.value(site), o.beta1, site), multiply(gradient, 1 - o.beta1, site), site);
-  const Tensor square_of = add(multiply(second.value(site), o.beta2, site), multiply(square(gradient, site), 1 - o.beta2, site), site);
+  const Tensor square_of =
+      add(multiply(second.value(site), o.beta2, site), multiply(square(gradient, site), 1 - o.beta2, site), site);
   first.assign(mean_of, site);
   second.assign(square_of, site);
   // What the zeros at the beginning took off is given back.

@@ -1,5 +1,5 @@
-// Optimizers: how variables follow their gradients. Their state, the number of the step and the learning rate are on the device: an update
-// is ops and assignments, and waits for nothing.
+// Optimizers: how variables follow their gradients. Their state, the number of the step and the learning rate are on the device:
+// an update is ops and assignments, and waits for nothing.
 #pragma once
 
 #include <functional>

@@ -1,10 +1,35 @@
-#include "conformance/function_cases.h"
-
-#include <span>
+#include "conformance/recorded_cases.h"
 
 namespace tutti::conformance {
 
-std::string type_under_test;
+Inputs::Inputs(std::uint64_t key, DType floats) {
+  const auto drawn = [&](const Shape& shape) { return uniform(shape, {.key = ++key, .low = 0.1, .high = 0.9, .dtype = floats}); };
+  x = drawn({4, 6});
+  y = drawn({4, 6});
+  matrix = drawn({6, 4});
+  line = drawn({6});
+  const Tensor root = drawn({4, 4});
+  square = matmul(root, transpose(root)) + eye(4);
+  images = drawn({2, 3, 8, 8});
+  weight = drawn({4, 3, 3, 3});
+  whole = randint({4, 6}, 1, 8, {.key = ++key, .dtype = DType::i32});
+  other_whole = randint({4, 6}, 1, 4, {.key = ++key, .dtype = DType::i32});
+  places = permutation(4, {.key = ++key});
+  columns = randint({4, 6}, 0, 6, {.key = ++key});
+  mask = bernoulli({4, 6}, 0.5, {.key = ++key});
+}
+
+std::vector<Tensor> Inputs::all() const {
+  return {x, y, matrix, line, square, images, weight, whole, other_whole, places, columns, mask};
+}
+
+Inputs Inputs::with(const std::function<Tensor(const Tensor&)>& change) const {
+  Inputs out = *this;
+  for (Tensor* each : {&out.x, &out.y, &out.matrix, &out.line, &out.square, &out.images, &out.weight, &out.whole,
+                       &out.other_whole, &out.places, &out.columns, &out.mask})
+    *each = change(*each);
+  return out;
+}
 
 namespace {
 
@@ -28,16 +53,25 @@ namespace {
     }                                       \
   }
 
+#define TUTTI_SHARDED(name)                                                                      \
+  Case {                                                                                         \
+    #name, [](const Inputs& in) -> Results { return name(shard(in.x, on_mesh(true))).shards(); } \
+  }
+
+std::string type_under_test;  // of the two devices
+
 Mesh mesh() {
   std::vector<std::string> names;
   for (const LogicalDeviceInfo& each : list_logical_devices(type_under_test)) names.push_back(each.name);
   return create_mesh({{"x", 2}}, names);
 }
+Layout columns_on_mesh() { return Layout::inner_sharded(mesh(), "x", 2); }
 Layout on_mesh(bool is_sharded) { return is_sharded ? Layout::batch_sharded(mesh(), "x", 2) : Layout::replicated(mesh(), 2); }
 
 }  // namespace
 
-const std::vector<Case>& cases() {
+const std::vector<Case>& cases_on(const std::string& type) {
+  type_under_test = type;
   static const std::vector<Case> every_case {
     TUTTI_UNARY(abs), TUTTI_UNARY(negative), TUTTI_UNARY(positive), TUTTI_UNARY(sign), TUTTI_UNARY(square), TUTTI_UNARY(sqrt),
         TUTTI_UNARY(floor), TUTTI_UNARY(ceil), TUTTI_UNARY(trunc), TUTTI_UNARY(round), TUTTI_UNARY(exp), TUTTI_UNARY(expm1),
@@ -151,12 +185,10 @@ const std::vector<Case>& cases() {
                                                                      [](const Results& s) { return Results{s[0] * 2}; }, {in.x},
                                                                      {.most_iterations = 12});
                    return {loop.state[0], loop.iterations, loop.is_finished};),
-        TUTTI_CASE("Variable::value", const Variable v(zeros({4, 6}, in.x.dtype())); v.assign(in.x);
-                   return {v.value() * 2, v + in.y, sum(v)};),
-        TUTTI_CASE("Variable::assign", const Variable v(zeros({4, 6}, in.x.dtype())); v.assign(in.x);
-                   const Tensor before = v.value(); v.assign(3); return {before, v.value()};),
-        TUTTI_CASE("Variable::assign_add", const Variable v(zeros({4, 6}, in.x.dtype())); v.assign(in.x); v.assign_add(in.y);
-                   v.assign_add(1); return {v.value()};),
+        TUTTI_CASE("Variable::value", const Variable v(in.x); return {v.value() * 2, v + in.y, sum(v)};),
+        TUTTI_CASE("Variable::assign", const Variable v(zeros_like(in.x)); v.assign(in.x); const Tensor before = v.value();
+                   v.assign(3); return {before, v.value()};),
+        TUTTI_CASE("Variable::assign_add", const Variable v(in.x); v.assign_add(in.y); v.assign_add(1); return {v.value()};),
         TUTTI_CASE("shard", return shard(in.x, on_mesh(true)).shards();),
         TUTTI_CASE("pack", return pack(std::vector{in.x, in.y}, on_mesh(true)).shards();),
         TUTTI_CASE("unpack", return unpack(shard(in.x, on_mesh(true)));),
@@ -168,6 +200,30 @@ const std::vector<Case>& cases() {
         TUTTI_CASE("reduce_scatter", return reduce_scatter({in.x, in.y}, mesh(), "x", 0, Reduction::sum);),
         TUTTI_CASE("all_to_all", return all_to_all({in.x, in.y}, mesh(), "x", 0, 1);),
         TUTTI_CASE("elementwise", return (shard(in.x, on_mesh(true)) + 1).shards();),
+        // Functions of sharded tensors, which share their names with those above.
+        TUTTI_CASE("zeros", return (zeros({4, 6}, on_mesh(true)) + shard(in.x, on_mesh(true))).shards();),
+        TUTTI_CASE("ones", return (ones({4, 6}, on_mesh(true)) + shard(in.x, on_mesh(true))).shards();),
+        TUTTI_CASE("full", return (full({4, 6}, on_mesh(false), 2.5) + shard(in.x, on_mesh(false))).shards();),
+        TUTTI_CASE("arange", return arange(0, 6, Layout::batch_sharded(mesh(), "x", 1)).shards();),
+        TUTTI_CASE("uniform", return uniform({4, 6}, on_mesh(true), {.key = 7}).shards();),
+        TUTTI_CASE("normal", return normal({4, 6}, on_mesh(false), {.key = 7}).shards();),
+        TUTTI_CASE("randint", return randint({4, 6}, on_mesh(true), 0, 9, {.key = 7}).shards();),
+        TUTTI_CASE("bernoulli", return bernoulli({4, 6}, on_mesh(true), 0.5, {.key = 7}).shards();),
+        TUTTI_CASE("cast", return cast(shard(in.x, on_mesh(true)), DType::f64).shards();),
+        TUTTI_CASE("matmul", return matmul(shard(in.x, on_mesh(true)), shard(in.matrix, on_mesh(false))).shards();),
+        TUTTI_CASE("matmul", return matmul(shard(in.x, columns_on_mesh()), shard(in.matrix, on_mesh(true))).shards();),
+        TUTTI_SHARDED(sum), TUTTI_SHARDED(prod), TUTTI_SHARDED(mean), TUTTI_SHARDED(max), TUTTI_SHARDED(min),
+        TUTTI_CASE("all", return all(shard(in.mask, on_mesh(true))).shards();),
+        TUTTI_CASE("any", return any(shard(in.mask, on_mesh(true)), 1).shards();), TUTTI_SHARDED(transpose),
+        TUTTI_SHARDED(matrix_transpose),
+        TUTTI_CASE("permute_dims", return permute_dims(shard(in.x, on_mesh(true)), {1, 0}).shards();),
+        TUTTI_CASE("moveaxis", return moveaxis(shard(in.x, on_mesh(true)), 0, 1).shards();),
+        TUTTI_CASE("expand_dims", return expand_dims(shard(in.x, on_mesh(true)), 1).shards();),
+        TUTTI_CASE("squeeze", return squeeze(expand_dims(shard(in.x, on_mesh(true)), 1)).shards();),
+        TUTTI_CASE("broadcast_to", return broadcast_to(shard(in.x, on_mesh(true)), {2, 4, 6}).shards();),
+        TUTTI_CASE("slice", return slice(shard(in.x, on_mesh(true)), 1, {1, 6, 2}).shards();),
+        TUTTI_CASE("flip", return flip(shard(in.x, on_mesh(true)), 1).shards();),
+        TUTTI_CASE("reshape", return reshape(shard(in.x, on_mesh(true)), {24}).shards();),
   };
   return every_case;
 }
