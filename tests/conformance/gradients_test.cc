@@ -8,7 +8,6 @@
 
 #include "conformance/backend.h"
 #include "conformance/recorded_cases.h"
-#include "tutti/ops/catalogue.h"
 #include "tutti/tutti.h"
 
 namespace tutti::conformance {
@@ -55,10 +54,12 @@ Slope differentiated(const Case& each, Inputs& in) {
   return {tape.gradients(loss, wanted), item<double>(loss), true};
 }
 
-void check(const Case& each, std::uint64_t key) {
+// Whether the loss changes with the inputs at all.
+bool check(const Case& each, std::uint64_t key) {
   Inputs in(key, DType::f64);
   const Slope slope = differentiated(each, in);
-  if (!slope.is_defined) return;
+  if (!slope.is_defined) return false;
+  bool changes = false;
   constexpr double step = 1e-6;
   for (std::uint64_t direction = 1; direction <= 2; ++direction) {
     double expected = 0;
@@ -78,7 +79,9 @@ void check(const Case& each, std::uint64_t key) {
     };
     const double found = (moved(step) - moved(-step)) / (2 * step);
     EXPECT_NEAR(expected, found, 2e-5 * (1 + std::abs(found))) << "key " << key << ", direction " << direction;
+    changes = changes || std::abs(found) > 1e-3;
   }
+  return changes;
 }
 
 const std::set<std::string_view> without_a_rule{"while_loop"};
@@ -86,6 +89,7 @@ const std::set<std::string_view> without_a_rule{"while_loop"};
 class Gradients : public OnBackend {};
 
 TEST_P(Gradients, OfEachFunctionAreWhatSmallChangesShow) {
+  std::size_t changing = 0;
   for (const Case& each : cases_on(GetParam().type)) {
     SCOPED_TRACE(each.function);
     if (without_a_rule.contains(each.function)) {
@@ -93,19 +97,12 @@ TEST_P(Gradients, OfEachFunctionAreWhatSmallChangesShow) {
       EXPECT_THROW(differentiated(each, in), NoGradient);
       continue;
     }
-    EXPECT_NO_THROW(check(each, 11));
+    EXPECT_NO_THROW(changing += check(each, 11) ? 1 : 0);
   }
+  EXPECT_GT(changing, 130U);
 }
 
 TUTTI_ON_EVERY_BACKEND(Gradients);
-
-TEST(GradientRules, AreThereForEveryOpOrItsRowSaysWhyNot) {
-  for (const OpRow* row : list_ops()) {
-    if (row->kind == OpKind::order) continue;  // it has no tensors
-    EXPECT_TRUE(row->gradient.apply != nullptr || row->gradient.none != nullptr)
-        << row->name << " has neither: state a rule (OpDefinition::gradient, register_gradient), or no_gradient(why)";
-  }
-}
 
 }  // namespace
 

@@ -14,12 +14,8 @@ namespace tutti {
 namespace {
 
 using detail::by_slope;
-using detail::every;
-using detail::first;
 using detail::operand;
-using detail::second;
 using detail::steps;
-using detail::third;
 
 // Of input i, which may have been broadcast.
 void give_summed(GradientCall& call, std::size_t i, const Tensor& gradient) {
@@ -143,107 +139,110 @@ constexpr const char* takes_bits = "it works on whole numbers";
 [[maybe_unused]] const bool arithmetic[] = {
     rule<scalar::Add>(each_alike),
     rule<scalar::Subtract>(difference),
-    rule<scalar::Multiply>(product, first | second),
-    rule<scalar::Divide>(quotient, second, first),
-    rule<scalar::Maximum>(extreme<true>, first | second),
-    rule<scalar::Minimum>(extreme<false>, first | second),
-    rule<scalar::Clip>(limited, every),
-    rule<scalar::Abs>(by_slope<[](const Tensor& x, const Tensor&, Site site) { return sign(x, site); }>, first),
+    rule<scalar::Multiply>(product, reads::first | reads::second),
+    rule<scalar::Divide>(quotient, reads::second, reads::first),
+    rule<scalar::Maximum>(extreme<true>, reads::first | reads::second),
+    rule<scalar::Minimum>(extreme<false>, reads::first | reads::second),
+    rule<scalar::Clip>(limited, reads::every),
+    rule<scalar::Abs>(by_slope<[](const Tensor& x, const Tensor&, Site site) { return sign(x, site); }>, reads::first),
     rule<scalar::Negative>([](GradientCall& call) { call.give(0, negative(call.gradient(), call.site)); }),
     rule<scalar::Sign>(steps),
-    rule<scalar::Square>(by_slope<[](const Tensor& x, const Tensor&, Site site) { return multiply(x, 2, site); }>, first),
+    rule<scalar::Square>(by_slope<[](const Tensor& x, const Tensor&, Site site) { return multiply(x, 2, site); }>, reads::first),
     rule<scalar::Sqrt>(
         [](GradientCall& call) { call.give(0, divide(call.gradient(), multiply(call.output(), 2, call.site), call.site)); }, 0,
-        first),
-    rule<scalar::CopySign>(signed_like, first | second),
+        reads::first),
+    rule<scalar::CopySign>(signed_like, reads::first | reads::second),
     rule<scalar::Floor>(steps),
     rule<scalar::Ceil>(steps),
     rule<scalar::Trunc>(steps),
     rule<scalar::Round>(steps),
     rule<scalar::FloorDivide>(steps),
-    rule<scalar::Remainder>(remainder_of, first | second),
-    rule<scalar::Power>(power, first | second, first),
-    register_gradient("SelectV2", {.apply = chosen, .reads_inputs = first}),
+    rule<scalar::Remainder>(remainder_of, reads::first | reads::second),
+    rule<scalar::Power>(power, reads::first | reads::second, reads::first),
+    register_gradient("SelectV2", {.apply = chosen, .reads_inputs = reads::first}),
     register_gradient("AddN", {.apply = each_alike}),
     register_gradient("Cast", {.apply = cast_back}),
 };
 
 [[maybe_unused]] const bool functions[] = {
-    rule<scalar::Exp>(by_slope<[](const Tensor&, const Tensor& y, Site) { return y; }>, 0, first),
-    rule<scalar::Expm1>(by_slope<[](const Tensor&, const Tensor& y, Site site) { return one_plus(y, site); }>, 0, first),
-    rule<scalar::Log>([](GradientCall& call) { call.give(0, divide(call.gradient(), call.input(0), call.site)); }, first),
+    rule<scalar::Exp>(by_slope<[](const Tensor&, const Tensor& y, Site) { return y; }>, 0, reads::first),
+    rule<scalar::Expm1>(by_slope<[](const Tensor&, const Tensor& y, Site site) { return one_plus(y, site); }>, 0, reads::first),
+    rule<scalar::Log>([](GradientCall& call) { call.give(0, divide(call.gradient(), call.input(0), call.site)); }, reads::first),
     rule<scalar::Log1p>(
-        [](GradientCall& call) { call.give(0, divide(call.gradient(), one_plus(call.input(0), call.site), call.site)); }, first),
+        [](GradientCall& call) { call.give(0, divide(call.gradient(), one_plus(call.input(0), call.site), call.site)); },
+        reads::first),
     rule<scalar::Log2>(
         [](GradientCall& call) {
           call.give(0, divide(call.gradient(), multiply(call.input(0), std::numbers::ln2, call.site), call.site));
         },
-        first),
+        reads::first),
     rule<scalar::Log10>(
         [](GradientCall& call) {
           call.give(0, divide(call.gradient(), multiply(call.input(0), std::numbers::ln10, call.site), call.site));
         },
-        first),
-    rule<scalar::LogAddExp>(of_logaddexp, first | second, first),
-    rule<scalar::Sin>(by_slope<[](const Tensor& x, const Tensor&, Site site) { return cos(x, site); }>, first),
-    rule<scalar::Cos>(by_slope<[](const Tensor& x, const Tensor&, Site site) { return negative(sin(x, site), site); }>, first),
+        reads::first),
+    rule<scalar::LogAddExp>(of_logaddexp, reads::first | reads::second, reads::first),
+    rule<scalar::Sin>(by_slope<[](const Tensor& x, const Tensor&, Site site) { return cos(x, site); }>, reads::first),
+    rule<scalar::Cos>(by_slope<[](const Tensor& x, const Tensor&, Site site) { return negative(sin(x, site), site); }>,
+                      reads::first),
     rule<scalar::Tan>(by_slope<[](const Tensor&, const Tensor& y, Site site) { return one_plus(square(y, site), site); }>, 0,
-                      first),
+                      reads::first),
     rule<scalar::Asin>(
         [](GradientCall& call) {
           call.give(0,
                     divide(call.gradient(), sqrt(one_minus(square(call.input(0), call.site), call.site), call.site), call.site));
         },
-        first),
+        reads::first),
     rule<scalar::Acos>(
         [](GradientCall& call) {
           const Tensor root = sqrt(one_minus(square(call.input(0), call.site), call.site), call.site);
           call.give(0, negative(divide(call.gradient(), root, call.site), call.site));
         },
-        first),
+        reads::first),
     rule<scalar::Atan>(
         [](GradientCall& call) {
           call.give(0, divide(call.gradient(), one_plus(square(call.input(0), call.site), call.site), call.site));
         },
-        first),
-    rule<scalar::Atan2>(of_atan2, first | second),
-    rule<scalar::Hypot>(of_hypot, first | second, first),
-    rule<scalar::Sinh>(by_slope<[](const Tensor& x, const Tensor&, Site site) { return cosh(x, site); }>, first),
-    rule<scalar::Cosh>(by_slope<[](const Tensor& x, const Tensor&, Site site) { return sinh(x, site); }>, first),
+        reads::first),
+    rule<scalar::Atan2>(of_atan2, reads::first | reads::second),
+    rule<scalar::Hypot>(of_hypot, reads::first | reads::second, reads::first),
+    rule<scalar::Sinh>(by_slope<[](const Tensor& x, const Tensor&, Site site) { return cosh(x, site); }>, reads::first),
+    rule<scalar::Cosh>(by_slope<[](const Tensor& x, const Tensor&, Site site) { return sinh(x, site); }>, reads::first),
     rule<scalar::Tanh>(by_slope<[](const Tensor&, const Tensor& y, Site site) { return one_minus(square(y, site), site); }>, 0,
-                       first),
+                       reads::first),
     rule<scalar::Asinh>(
         [](GradientCall& call) {
           call.give(0,
                     divide(call.gradient(), sqrt(one_plus(square(call.input(0), call.site), call.site), call.site), call.site));
         },
-        first),
+        reads::first),
     rule<scalar::Acosh>(
         [](GradientCall& call) {
           call.give(
               0, divide(call.gradient(), sqrt(subtract(square(call.input(0), call.site), 1, call.site), call.site), call.site));
         },
-        first),
+        reads::first),
     rule<scalar::Atanh>(
         [](GradientCall& call) {
           call.give(0, divide(call.gradient(), one_minus(square(call.input(0), call.site), call.site), call.site));
         },
-        first),
+        reads::first),
     rule<scalar::Erf>(by_slope<[](const Tensor& x, const Tensor&, Site site) {
                         return multiply(exp(negative(square(x, site), site), site), 2 * std::numbers::inv_sqrtpi, site);
                       }>,
-                      first),
+                      reads::first),
 };
 
 [[maybe_unused]] const bool activations[] = {
-    rule<scalar::Relu>(rectified, 0, first),
+    rule<scalar::Relu>(rectified, 0, reads::first),
     rule<scalar::Sigmoid>(
-        by_slope<[](const Tensor&, const Tensor& y, Site site) { return multiply(y, one_minus(y, site), site); }>, 0, first),
+        by_slope<[](const Tensor&, const Tensor& y, Site site) { return multiply(y, one_minus(y, site), site); }>, 0,
+        reads::first),
     rule<scalar::Silu>(by_slope<[](const Tensor& x, const Tensor& y, Site site) {
                          const Tensor s = sigmoid(x, site);
                          return add(s, multiply(y, one_minus(s, site), site), site);
                        }>,
-                       first, first),
+                       reads::first, reads::first),
     rule<scalar::Gelu>(by_slope<[](const Tensor& x, const Tensor&, Site site) {
                          const Tensor share =
                              multiply(one_plus(erf(multiply(x, 1 / std::numbers::sqrt2, site), site), site), 0.5, site);
@@ -251,7 +250,7 @@ constexpr const char* takes_bits = "it works on whole numbers";
                          const double height = std::numbers::inv_sqrtpi / std::numbers::sqrt2;
                          return add(share, multiply(multiply(x, bell, site), height, site), site);
                        }>,
-                       first),
+                       reads::first),
     rule<scalar::GeluTanh>(by_slope<[](const Tensor& x, const Tensor&, Site site) {
                              const double c = std::sqrt(2 / std::numbers::pi);
                              const Tensor squared = square(x, site);
@@ -263,7 +262,7 @@ constexpr const char* takes_bits = "it works on whole numbers";
                              const Tensor rest = multiply(multiply(x, one_minus(square(t, site), site), site), inner_slope, site);
                              return add(multiply(one_plus(t, site), 0.5, site), rest, site);
                            }>,
-                           first),
+                           reads::first),
 };
 
 [[maybe_unused]] const bool without_gradients[] = {

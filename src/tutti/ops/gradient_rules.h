@@ -7,13 +7,14 @@
 #include "tutti/exec/op_table.h"
 #include "tutti/ops/tensor_arg.h"
 
-namespace tutti::detail {
-
 // For GradientRule::reads_inputs and reads_outputs.
+namespace tutti::reads {
 inline constexpr std::uint8_t first = 1;
 inline constexpr std::uint8_t second = 2;
-inline constexpr std::uint8_t third = 4;
 inline constexpr std::uint8_t every = 0xFF;
+}  // namespace tutti::reads
+
+namespace tutti::detail {
 
 // Input i as an operand again: the tensor, or the number the call was made with. The call must outlive it.
 TensorArg operand(const GradientCall& call, std::size_t i);

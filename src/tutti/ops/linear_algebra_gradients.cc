@@ -15,9 +15,6 @@ namespace tutti {
 
 namespace {
 
-using detail::first;
-using detail::second;
-
 Tensor transposed(const Tensor& x, Site site) { return matrix_transpose(x, site); }
 
 void matmul_rule(GradientCall& call) {
@@ -87,13 +84,14 @@ void qr_rule(GradientCall& call) {
 }
 
 [[maybe_unused]] const bool linear_algebra_rules[] = {
-    register_gradient("MatMul", {.apply = matmul_rule, .reads_inputs = first | second}),
-    register_gradient("MatrixSolve", {.apply = solve_rule, .reads_inputs = first, .reads_outputs = first}),
-    register_gradient("MatrixInverse", {.apply = inverse_rule, .reads_outputs = first}),
-    register_gradient("MatrixDeterminant", {.apply = determinant_rule, .reads_inputs = first, .reads_outputs = first}),
-    register_gradient("LogMatrixDeterminant", {.apply = log_determinant_rule, .reads_inputs = first}),
-    register_gradient("Cholesky", {.apply = cholesky_rule, .reads_outputs = first}),
-    register_gradient("Qr", {.apply = qr_rule, .reads_outputs = first | second}),
+    register_gradient("MatMul", {.apply = matmul_rule, .reads_inputs = reads::first | reads::second}),
+    register_gradient("MatrixSolve", {.apply = solve_rule, .reads_inputs = reads::first, .reads_outputs = reads::first}),
+    register_gradient("MatrixInverse", {.apply = inverse_rule, .reads_outputs = reads::first}),
+    register_gradient("MatrixDeterminant",
+                      {.apply = determinant_rule, .reads_inputs = reads::first, .reads_outputs = reads::first}),
+    register_gradient("LogMatrixDeterminant", {.apply = log_determinant_rule, .reads_inputs = reads::first}),
+    register_gradient("Cholesky", {.apply = cholesky_rule, .reads_outputs = reads::first}),
+    register_gradient("Qr", {.apply = qr_rule, .reads_outputs = reads::first | reads::second}),
 };
 
 }  // namespace

@@ -25,10 +25,7 @@ namespace tutti {
 
 namespace {
 
-using detail::every;
-using detail::first;
 using detail::operand;
-using detail::second;
 
 // A region of a contiguous tensor of that shape: all of it.
 ScatterAttributes whole_of(const Shape& shape, ScatterMode mode) {
@@ -43,7 +40,7 @@ ScatterAttributes whole_of(const Shape& shape, ScatterMode mode) {
 // Zeros of the input's shape with the gradient put into that region of them.
 Tensor put_into_zeros(const GradientCall& call, const ScatterAttributes& region, std::span<const Tensor> indices) {
   const Tensor& g = call.gradient();
-  return detail::scatter_values(zeros(call.shape(0), g.dtype(), call.site), region, indices, g.shape(), g, call.site);
+  return detail::scatter_values(nullptr, zeros(call.shape(0), g.dtype(), call.site), region, indices, g.shape(), g, call.site);
 }
 
 // What stands in the region of a contiguous x that a scatter changes.
@@ -77,7 +74,7 @@ void slice_rule(GradientCall& call) {
   region.rank = static_cast<std::int8_t>(from.size());
   const Tensor g = reshape(call.gradient(), shape, call.site);
   if (is_plain && !from.empty()) return call.give(0, pad(g, widths, 0, call.site));
-  call.give(0, detail::scatter_values(zeros(from, g.dtype(), call.site), region, {}, shape, g, call.site));
+  call.give(0, detail::scatter_values(nullptr, zeros(from, g.dtype(), call.site), region, {}, shape, g, call.site));
 }
 void permute_rule(GradientCall& call) {
   call.give(0, permute_dims(call.gradient(), detail::inverted(call.as<AxesAttributes>().axes), call.site));
@@ -177,7 +174,7 @@ Tensor scattered(const GradientCall& call, ScatterMode mode, const Tensor& x, co
   auto region = call.as<ScatterAttributes>();
   region.mode = mode;
   const Shape places = at_places(call, x).shape();
-  return detail::scatter_values(x, region, indices_of(call, 2), places, values, call.site);
+  return detail::scatter_values(nullptr, x, region, indices_of(call, 2), places, values, call.site);
 }
 // Of several values for one place each is taken for the one that was set.
 void scatter_set_rule(GradientCall& call) {
@@ -247,18 +244,23 @@ constexpr const char* gives_places = "its result is a place, a whole number";
     register_gradient("PadV2", {.apply = pad_rule}),
     register_gradient("Fill", {.apply = fill_rule}),
     register_gradient("MatrixBandPart", {.apply = band_rule}),
-    register_gradient("GatherV2", {.apply = take_rule, .reads_inputs = second}),
-    register_gradient("GatherNd", {.apply = gather_nd_rule, .reads_inputs = every & ~first}),
-    register_gradient("TakeAlongAxis", {.apply = along_rule, .reads_inputs = second}),
-    register_gradient("TensorScatterUpdate", {.apply = scatter_set_rule, .reads_inputs = every & ~(first | second)}),
-    register_gradient("TensorScatterAdd", {.apply = scatter_add_rule, .reads_inputs = every & ~(first | second)}),
-    register_gradient("TensorScatterMul",
-                      {.apply = scatter_multiply_rule, .reads_inputs = every & ~first, .reads_outputs = first}),
-    register_gradient("TensorScatterMin", {.apply = scatter_extreme_rule, .reads_inputs = every, .reads_outputs = first}),
-    register_gradient("TensorScatterMax", {.apply = scatter_extreme_rule, .reads_inputs = every, .reads_outputs = first}),
-    register_gradient("Sort", {.apply = sort_rule, .reads_inputs = first, .reads_outputs = second}),
-    register_gradient("TopKV2", {.apply = sort_rule, .reads_inputs = first, .reads_outputs = second}),
-    register_gradient("MaskedSelect", {.apply = masked_select_rule, .reads_inputs = second}),
+    register_gradient("GatherV2", {.apply = take_rule, .reads_inputs = reads::second}),
+    register_gradient("GatherNd", {.apply = gather_nd_rule, .reads_inputs = reads::every & ~reads::first}),
+    register_gradient("TakeAlongAxis", {.apply = along_rule, .reads_inputs = reads::second}),
+    register_gradient("TensorScatterUpdate",
+                      {.apply = scatter_set_rule, .reads_inputs = reads::every & ~(reads::first | reads::second)}),
+    register_gradient("TensorScatterAdd",
+                      {.apply = scatter_add_rule, .reads_inputs = reads::every & ~(reads::first | reads::second)}),
+    register_gradient(
+        "TensorScatterMul",
+        {.apply = scatter_multiply_rule, .reads_inputs = reads::every & ~reads::first, .reads_outputs = reads::first}),
+    register_gradient("TensorScatterMin",
+                      {.apply = scatter_extreme_rule, .reads_inputs = reads::every, .reads_outputs = reads::first}),
+    register_gradient("TensorScatterMax",
+                      {.apply = scatter_extreme_rule, .reads_inputs = reads::every, .reads_outputs = reads::first}),
+    register_gradient("Sort", {.apply = sort_rule, .reads_inputs = reads::first, .reads_outputs = reads::second}),
+    register_gradient("TopKV2", {.apply = sort_rule, .reads_inputs = reads::first, .reads_outputs = reads::second}),
+    register_gradient("MaskedSelect", {.apply = masked_select_rule, .reads_inputs = reads::second}),
     register_gradient("SearchSorted", no_gradient(gives_places)),
     register_gradient("NonZero", no_gradient(gives_places)),
     register_gradient("RepeatIndices", no_gradient(gives_places)),

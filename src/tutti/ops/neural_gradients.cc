@@ -17,9 +17,6 @@ namespace tutti {
 
 namespace {
 
-using detail::first;
-using detail::second;
-
 std::int64_t axis_of_softmax(const GradientCall& call) { return -1 - call.as<SoftmaxAttributes>().after; }
 
 void softmax_rule(GradientCall& call) {
@@ -196,15 +193,16 @@ void avg_pool_rule(GradientCall& call) {
 }
 
 [[maybe_unused]] const bool neural_rules[] = {
-    register_gradient("Softmax", {.apply = softmax_rule, .reads_outputs = first}),
-    register_gradient("LogSoftmax", {.apply = log_softmax_rule, .reads_outputs = first}),
-    register_gradient("LayerNorm", {.apply = layer_norm_rule, .reads_inputs = first | second}),
-    register_gradient("SparseSoftmaxCrossEntropyWithLogits", {.apply = cross_entropy_rule, .reads_inputs = first | second}),
-    register_gradient("CrossEntropyMean", {.apply = mean_loss_rule, .reads_inputs = second}),
+    register_gradient("Softmax", {.apply = softmax_rule, .reads_outputs = reads::first}),
+    register_gradient("LogSoftmax", {.apply = log_softmax_rule, .reads_outputs = reads::first}),
+    register_gradient("LayerNorm", {.apply = layer_norm_rule, .reads_inputs = reads::first | reads::second}),
+    register_gradient("SparseSoftmaxCrossEntropyWithLogits",
+                      {.apply = cross_entropy_rule, .reads_inputs = reads::first | reads::second}),
+    register_gradient("CrossEntropyMean", {.apply = mean_loss_rule, .reads_inputs = reads::second}),
     register_gradient("Dropout", {.apply = dropout_rule}),
     register_gradient("Unfold", {.apply = unfold_rule}),
-    register_gradient("Conv2D", {.apply = convolution_rule, .reads_inputs = first | second}),
-    register_gradient("MaxPool", {.apply = max_pool_rule, .reads_inputs = first, .reads_outputs = first}),
+    register_gradient("Conv2D", {.apply = convolution_rule, .reads_inputs = reads::first | reads::second}),
+    register_gradient("MaxPool", {.apply = max_pool_rule, .reads_inputs = reads::first, .reads_outputs = reads::first}),
     register_gradient("AvgPool", {.apply = avg_pool_rule}),
 };
 

@@ -17,7 +17,6 @@ namespace tutti {
 
 namespace {
 
-using detail::first;
 using detail::spread;
 
 std::uint32_t reduced(const GradientCall& call) { return call.as<ReductionAttributes>().axes; }
@@ -152,13 +151,13 @@ constexpr const char* gives_truth = "its result is true or false";
 [[maybe_unused]] const bool reduction_rules[] = {
     register_gradient("Sum", {.apply = sum_rule}),
     register_gradient("Mean", {.apply = mean_rule}),
-    register_gradient("Prod", {.apply = prod_rule, .reads_inputs = first}),
-    register_gradient("Max", {.apply = extremum_rule, .reads_inputs = first, .reads_outputs = first}),
-    register_gradient("Min", {.apply = extremum_rule, .reads_inputs = first, .reads_outputs = first}),
-    register_gradient("Var", {.apply = var_rule, .reads_inputs = first}),
-    register_gradient("Std", {.apply = std_rule, .reads_inputs = first, .reads_outputs = first}),
-    register_gradient("LogSumExp", {.apply = log_sum_exp_rule, .reads_inputs = first, .reads_outputs = first}),
-    register_gradient("Norm", {.apply = norm_rule, .reads_inputs = first, .reads_outputs = first}),
+    register_gradient("Prod", {.apply = prod_rule, .reads_inputs = reads::first}),
+    register_gradient("Max", {.apply = extremum_rule, .reads_inputs = reads::first, .reads_outputs = reads::first}),
+    register_gradient("Min", {.apply = extremum_rule, .reads_inputs = reads::first, .reads_outputs = reads::first}),
+    register_gradient("Var", {.apply = var_rule, .reads_inputs = reads::first}),
+    register_gradient("Std", {.apply = std_rule, .reads_inputs = reads::first, .reads_outputs = reads::first}),
+    register_gradient("LogSumExp", {.apply = log_sum_exp_rule, .reads_inputs = reads::first, .reads_outputs = reads::first}),
+    register_gradient("Norm", {.apply = norm_rule, .reads_inputs = reads::first, .reads_outputs = reads::first}),
     register_gradient("All", no_gradient(gives_truth)),
     register_gradient("Any", no_gradient(gives_truth)),
     register_gradient("CountNonzero", no_gradient(gives_whole)),
@@ -166,7 +165,7 @@ constexpr const char* gives_truth = "its result is true or false";
     register_gradient("ArgMax", no_gradient(gives_whole)),
     register_gradient("ArgMin", no_gradient(gives_whole)),
     register_gradient("Cumsum", {.apply = cumsum_rule}),
-    register_gradient("Cumprod", {.apply = cumprod_rule, .reads_inputs = first}),
+    register_gradient("Cumprod", {.apply = cumprod_rule, .reads_inputs = reads::first}),
 };
 
 }  // namespace
