@@ -167,7 +167,7 @@ TEST(Tape, IsAskedSeveralTimesAndWithWeights) {
 }
 
 TEST(Tape, KeepsOnlyWhatRulesRead) {
-  simulate_gpus(1, {.memory = MiB(512)});
+  simulate_gpus(1);
   const DeviceScope on("GPU:0");
   const Tensor x = ones({1024, 256});
   Tape tape;

@@ -42,10 +42,10 @@ concept ListLike = requires(T& list) {
   list.end();
 } && !std::convertible_to<const T&, std::string> && !MapLike<T>;
 template <class T>
-concept PointerLike = requires(T& pointer) {
-  *pointer;
-  static_cast<bool>(pointer);
-} && !std::is_array_v<T>;
+concept PointerLike = std::is_object_v<std::remove_pointer_t<T>> && (std::is_pointer_v<T> || requires(T& held) {
+                        held.operator->();
+                        static_cast<bool>(held);
+                      });
 template <class T>
 concept PlainStruct = std::is_aggregate_v<std::remove_const_t<T>> && std::is_class_v<T> && !std::is_empty_v<T> && !ListLike<T>;
 

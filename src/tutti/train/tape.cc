@@ -146,9 +146,10 @@ void Tape::record(OpCall& call) {
     node.from.push_back(slot_of(x));
   }
   if (call.data != nullptr && rule.apply != nullptr) node.data = call.data->keep();
+  const bool is_draw = call.draw.generator != nullptr;
   pass_on(call);
   // Numbers that a draw took are in the first fields, and belong to its record.
-  if (call.draw.generator != nullptr) {
+  if (is_draw) {
     node.attributes.overwrite(0, call.attributes.head<std::array<std::uint64_t, 2>>());
   }
   bool has_real_output = false;
