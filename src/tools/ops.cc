@@ -153,7 +153,7 @@ void print_json(std::string_view name) {
   for (const OpRow* row : list_ops()) {
     ops.push_back({{"name", row->name},
                    {"dtypes", by_backend([&](BackendKind kind) { return row->dtypes_on(kind); })},
-                   {"gradient", row->gradient != nullptr}});
+                   {"gradient", row->gradient.apply != nullptr}});
   }
   ordered_json others = ordered_json::array();
   for (const std::string& each : other_functions()) {

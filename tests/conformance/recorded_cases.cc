@@ -2,16 +2,16 @@
 
 namespace tutti::conformance {
 
-Inputs::Inputs(std::uint64_t key) {
-  const auto floats = [&](const Shape& shape) { return uniform(shape, {.key = ++key, .low = 0.1, .high = 0.9}); };
-  x = floats({4, 6});
-  y = floats({4, 6});
-  matrix = floats({6, 4});
-  line = floats({6});
-  const Tensor root = floats({4, 4});
+Inputs::Inputs(std::uint64_t key, DType floats) {
+  const auto drawn = [&](const Shape& shape) { return uniform(shape, {.key = ++key, .low = 0.1, .high = 0.9, .dtype = floats}); };
+  x = drawn({4, 6});
+  y = drawn({4, 6});
+  matrix = drawn({6, 4});
+  line = drawn({6});
+  const Tensor root = drawn({4, 4});
   square = matmul(root, transpose(root)) + eye(4);
-  images = floats({2, 3, 8, 8});
-  weight = floats({4, 3, 3, 3});
+  images = drawn({2, 3, 8, 8});
+  weight = drawn({4, 3, 3, 3});
   whole = randint({4, 6}, 1, 8, {.key = ++key, .dtype = DType::i32});
   other_whole = randint({4, 6}, 1, 4, {.key = ++key, .dtype = DType::i32});
   places = permutation(4, {.key = ++key});
@@ -186,7 +186,7 @@ const std::vector<Case>& cases_on(const std::string& type) {
                                                                      {.most_iterations = 12});
                    return {loop.state[0], loop.iterations, loop.is_finished};),
         TUTTI_CASE("Variable::value", const Variable v(in.x); return {v.value() * 2, v + in.y, sum(v)};),
-        TUTTI_CASE("Variable::assign", const Variable v(zeros({4, 6})); v.assign(in.x); const Tensor before = v.value();
+        TUTTI_CASE("Variable::assign", const Variable v(zeros_like(in.x)); v.assign(in.x); const Tensor before = v.value();
                    v.assign(3); return {before, v.value()};),
         TUTTI_CASE("Variable::assign_add", const Variable v(in.x); v.assign_add(in.y); v.assign_add(1); return {v.value()};),
         TUTTI_CASE("shard", return shard(in.x, on_mesh(true)).shards();),

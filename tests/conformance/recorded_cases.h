@@ -1,4 +1,4 @@
-// A call of every function that makes a tensor, to be recorded.
+// A call of every function that makes a tensor, to be recorded or differentiated.
 #pragma once
 
 #include <cstdint>
@@ -10,19 +10,19 @@
 
 namespace tutti::conformance {
 
-// What the functions are called with: other values in every run.
+// What the functions are called with: other values for every key.
 struct Inputs {
-  Tensor x, y;                // f32 (4, 6), between 0.1 and 0.9
-  Tensor matrix;              // f32 (6, 4)
-  Tensor line;                // f32 (6)
-  Tensor square;              // f32 (4, 4), positive definite
-  Tensor images, weight;      // f32 (2, 3, 8, 8) and (4, 3, 3, 3)
+  Tensor x, y;                // (4, 6), between 0.1 and 0.9
+  Tensor matrix;              // (6, 4)
+  Tensor line;                // (6)
+  Tensor square;              // (4, 4), positive definite
+  Tensor images, weight;      // (2, 3, 8, 8) and (4, 3, 3, 3)
   Tensor whole, other_whole;  // i32 (4, 6), 1 to 8
   Tensor places;              // i64 (4), below 4, each once
   Tensor columns;             // i64 (4, 6), below 6
   Tensor mask;                // bool (4, 6)
 
-  explicit Inputs(std::uint64_t key);
+  explicit Inputs(std::uint64_t key, DType floats = DType::f32);
   [[nodiscard]] std::vector<Tensor> all() const;
   // Each of them changed.
   [[nodiscard]] Inputs with(const std::function<Tensor(const Tensor&)>& change) const;

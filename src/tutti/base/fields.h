@@ -28,14 +28,14 @@ constexpr bool takes_fields(std::index_sequence<i...>) {
   return requires { T{(static_cast<void>(i), AnyField{})...}; };
 }
 
-inline constexpr std::size_t most_fields = 8;
+inline constexpr std::size_t most_fields = 16;
 
 template <class T, std::size_t n = most_fields>
 constexpr std::size_t count_fields() {
   if constexpr (takes_fields<T>(std::make_index_sequence<n>{})) {
     return n;
   } else {
-    static_assert(n > 0, "not an aggregate of up to eight fields");
+    static_assert(n > 0, "not an aggregate of up to sixteen fields");
     return count_fields<T, n - 1>();
   }
 }
@@ -53,35 +53,59 @@ concept List = requires(const T& list) {
 
 }  // namespace detail
 
-// References to the fields, in order. T is an aggregate of at most eight.
+// References to the fields, in order. T is an aggregate of at most sixteen.
 template <class T>
-constexpr auto tie_fields(const T& value) {
-  constexpr std::size_t n = detail::count_fields<T>();
-  static_assert(n >= 1);
-  if constexpr (n == 1) {
-    const auto& [a] = value;
+constexpr auto tie_fields(T& value) {
+  constexpr std::size_t fields = detail::count_fields<std::remove_const_t<T>>();
+  static_assert(fields >= 1);
+  if constexpr (fields == 1) {
+    auto& [a] = value;
     return std::tie(a);
-  } else if constexpr (n == 2) {
-    const auto& [a, b] = value;
+  } else if constexpr (fields == 2) {
+    auto& [a, b] = value;
     return std::tie(a, b);
-  } else if constexpr (n == 3) {
-    const auto& [a, b, c] = value;
+  } else if constexpr (fields == 3) {
+    auto& [a, b, c] = value;
     return std::tie(a, b, c);
-  } else if constexpr (n == 4) {
-    const auto& [a, b, c, d] = value;
+  } else if constexpr (fields == 4) {
+    auto& [a, b, c, d] = value;
     return std::tie(a, b, c, d);
-  } else if constexpr (n == 5) {
-    const auto& [a, b, c, d, e] = value;
+  } else if constexpr (fields == 5) {
+    auto& [a, b, c, d, e] = value;
     return std::tie(a, b, c, d, e);
-  } else if constexpr (n == 6) {
-    const auto& [a, b, c, d, e, g] = value;
-    return std::tie(a, b, c, d, e, g);
-  } else if constexpr (n == 7) {
-    const auto& [a, b, c, d, e, g, h] = value;
-    return std::tie(a, b, c, d, e, g, h);
+  } else if constexpr (fields == 6) {
+    auto& [a, b, c, d, e, f] = value;
+    return std::tie(a, b, c, d, e, f);
+  } else if constexpr (fields == 7) {
+    auto& [a, b, c, d, e, f, g] = value;
+    return std::tie(a, b, c, d, e, f, g);
+  } else if constexpr (fields == 8) {
+    auto& [a, b, c, d, e, f, g, h] = value;
+    return std::tie(a, b, c, d, e, f, g, h);
+  } else if constexpr (fields == 9) {
+    auto& [a, b, c, d, e, f, g, h, i] = value;
+    return std::tie(a, b, c, d, e, f, g, h, i);
+  } else if constexpr (fields == 10) {
+    auto& [a, b, c, d, e, f, g, h, i, j] = value;
+    return std::tie(a, b, c, d, e, f, g, h, i, j);
+  } else if constexpr (fields == 11) {
+    auto& [a, b, c, d, e, f, g, h, i, j, k] = value;
+    return std::tie(a, b, c, d, e, f, g, h, i, j, k);
+  } else if constexpr (fields == 12) {
+    auto& [a, b, c, d, e, f, g, h, i, j, k, l] = value;
+    return std::tie(a, b, c, d, e, f, g, h, i, j, k, l);
+  } else if constexpr (fields == 13) {
+    auto& [a, b, c, d, e, f, g, h, i, j, k, l, m] = value;
+    return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m);
+  } else if constexpr (fields == 14) {
+    auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n] = value;
+    return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m, n);
+  } else if constexpr (fields == 15) {
+    auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o] = value;
+    return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o);
   } else {
-    const auto& [a, b, c, d, e, g, h, i] = value;
-    return std::tie(a, b, c, d, e, g, h, i);
+    auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p] = value;
+    return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p);
   }
 }
 

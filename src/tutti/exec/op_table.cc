@@ -62,6 +62,7 @@ const OpRow& register_op(OpDefinition definition, const OpKernels& kernels, Site
   OpRow& made = row(all, definition.name);
   if (made.is_registered())
     throw InvalidArgument(text("an op named ", printable(definition.name), " is registered already; choose another name"), site);
+  if (definition.gradient.apply == nullptr && definition.gradient.none == nullptr) definition.gradient = made.gradient;
   static_cast<OpDefinition&>(made) = std::move(definition);
   add_kernel(made, BackendKind::cpu, kernels.cpu);
   add_kernel(made, BackendKind::sim, kernels.sim);
@@ -86,6 +87,13 @@ bool register_kernel(const char* op, BackendKind kind, Kernel kernel, Workspace 
   to.workspaces[static_cast<std::size_t>(kind)].store(workspace, std::memory_order_release);
   to.prepares[static_cast<std::size_t>(kind)].store(prepare, std::memory_order_release);
   add_kernel(to, kind, kernel, takes);
+  return true;
+}
+
+bool register_gradient(const char* op, const GradientRule& rule) {
+  Table& all = table();
+  const std::lock_guard lock(all.mutex);
+  row(all, op).gradient = rule;
   return true;
 }
 

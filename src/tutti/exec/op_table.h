@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "tutti/exec/gradient.h"
 #include "tutti/exec/inference.h"
 #include "tutti/exec/kernel.h"
 #include "tutti/place/runtime.h"
@@ -51,10 +52,6 @@ enum class OpKind : std::uint8_t {
 // may be left out: what it throws is not told, because the launch meets the same.
 using Prepare = void (*)(const KernelCall& call, KernelContext& context);
 
-// How the gradients of an op's inputs follow from those of its outputs; what that takes is the business of `train`.
-struct GradientCall;
-using Gradient = void (*)(GradientCall& call);
-
 // What is said of an op once, whatever device it runs on.
 struct OpDefinition {
   std::string name;                 // as the placement log, the journal and the ledger have it
@@ -66,7 +63,7 @@ struct OpDefinition {
   bool may_block = false;           // waits for other processes: never run by the caller, and belongs on a stream that may block
   bool strided = false;             // the kernel walks its inputs' strides; else it finds every input contiguous
   DTypes takes = any_dtype;         // of the first input
-  Gradient gradient = nullptr;      // null: it has none
+  GradientRule gradient = {};
   OpKind kind = OpKind::kernel;
   RunCall run = nullptr;      // of what is no kernel
   Arrange arrange = nullptr;  // null: kernels take every order
@@ -105,6 +102,8 @@ const OpRow& register_op(OpDefinition definition, const OpKernels& kernels = {},
 // Placement passes a backend by for dtypes its kernel does not take.
 bool register_kernel(const char* op, BackendKind kind, Kernel kernel, Workspace workspace = nullptr, DTypes takes = any_dtype,
                      Prepare prepare = nullptr);
+// Says the rule of an op that stands in a table of its own; the row may come later.
+bool register_gradient(const char* op, const GradientRule& rule);
 // Throws UnknownOp with the nearest name.
 const OpRow& find_op(std::string_view name, Site site = {});
 // All rows, by name.

@@ -329,7 +329,7 @@ DTypes dtypes_on(const CatalogueEntry& entry, BackendKind kind) {
 
 bool has_gradient(const CatalogueEntry& entry) {
   const std::vector<const OpRow*> rows = ops_of(entry);
-  return !rows.empty() && std::all_of(rows.begin(), rows.end(), [](const OpRow* row) { return row->gradient != nullptr; });
+  return !rows.empty() && std::all_of(rows.begin(), rows.end(), [](const OpRow* row) { return row->gradient.apply != nullptr; });
 }
 
 }  // namespace tutti

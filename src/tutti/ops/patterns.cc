@@ -89,6 +89,10 @@ std::int64_t real_count(double start, double stop, double step, Site site) {
 
 }  // namespace
 
+Tensor detail::band_of(const Tensor& x, const BandAttributes& which, Site site) {
+  return band(nullptr, x, which.low, which.high, site);
+}
+
 Tensor arange(NumberArg start, NumberArg stop, NumberArg step, const ArangeOptions& options, Site site) {
   const bool all_whole = is_whole(start) && is_whole(stop) && is_whole(step);
   const DType dtype = options.dtype.value_or(all_whole ? DType::i64 : DType::f32);

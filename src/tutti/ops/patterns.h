@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "tutti/exec/manipulation_attributes.h"
 #include "tutti/ops/tensor_arg.h"
 
 namespace tutti {
@@ -62,6 +63,8 @@ inline std::vector<Tensor> meshgrid(const std::vector<Tensor>& vectors, const Me
 }
 
 namespace detail {
+// The diagonals of matrices that the band holds, zeros elsewhere.
+Tensor band_of(const Tensor& x, const BandAttributes& which, Site site);
 // 0, 1, ... below count, where `like` is.
 Tensor positions(std::int64_t count, const Tensor& like, Site site);
 }  // namespace detail

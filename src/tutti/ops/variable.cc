@@ -77,6 +77,9 @@ const Shape& Variable::shape(Site site) const { return checked(site).shape(); }
 DType Variable::dtype(Site site) const { return checked(site).dtype(); }
 const std::string& Variable::device(Site site) const { return checked(site).on().name(); }
 
+bool Variable::is_trainable(Site site) const { return checked(site).is_trainable(); }
+void Variable::set_trainable(bool trainable, Site site) const { checked(site).set_trainable(trainable); }
+
 Tensor Variable::value(Site site) const {
   VariableCell& cell = checked(site);
   if (detail::thread_state.top == nullptr) [[likely]] {

@@ -23,6 +23,10 @@ class Variable {
   [[nodiscard]] DType dtype(Site site = {}) const;
   [[nodiscard]] const std::string& device(Site site = {}) const;
 
+  // A variable that is not trainable is left out where gradients are taken of all that a model holds. All are to begin with.
+  [[nodiscard]] bool is_trainable(Site site = {}) const;
+  void set_trainable(bool trainable, Site site = {}) const;
+
   [[nodiscard]] Tensor value(Site site = {}) const;
   // The value is broadcast to the shape and must have the dtype; numbers take it.
   void assign(TensorArg value, Site site = {}) const;

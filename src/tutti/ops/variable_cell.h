@@ -1,6 +1,7 @@
 // The cell behind a Variable, shared by all handles to it. For whoever records or binds cells; not for users.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <mutex>
 
@@ -15,6 +16,8 @@ class VariableCell {
   [[nodiscard]] LogicalDevice& on() const noexcept { return on_; }
   [[nodiscard]] const Shape& shape() const noexcept { return shape_; }
   [[nodiscard]] DType dtype() const noexcept { return dtype_; }
+  [[nodiscard]] bool is_trainable() const noexcept { return is_trainable_.load(std::memory_order_relaxed); }
+  void set_trainable(bool trainable) noexcept { is_trainable_.store(trainable, std::memory_order_relaxed); }
 
   // From now on the value stays where it is in memory: every assignment writes there, and a read gives a copy, one for each
   // version of the value.
@@ -37,6 +40,7 @@ class VariableCell {
   const DType dtype_;
   Tensor current_;
   bool is_bound_ = false;
+  std::atomic<bool> is_trainable_{true};
   Tensor read_;  // of a bound cell: the copy of this version, if someone asked for it
 };
 
@@ -45,6 +49,7 @@ class CellData final : public CallData {
  public:
   explicit CellData(std::shared_ptr<VariableCell> cell) noexcept : cell_(std::move(cell)) {}
   [[nodiscard]] VariableCell& cell() const noexcept { return *cell_; }
+  [[nodiscard]] const std::shared_ptr<VariableCell>& shared() const noexcept { return cell_; }
   [[nodiscard]] std::shared_ptr<const CallData> keep() const override { return std::make_shared<CellData>(cell_); }
 
  private:

@@ -4,6 +4,7 @@
 #include "tutti/base/text.h"
 #include "tutti/exec/dispatch.h"
 #include "tutti/exec/transfer.h"
+#include "tutti/ops/view_attributes.h"
 
 namespace tutti {
 
@@ -31,17 +32,16 @@ Tensor view(const OpRow& row, const Tensor& x, const A& attributes, Site site) {
   return dispatch_one(call);
 }
 
-struct AxesAttributes {
-  Dims axes;
-};
-struct ShapeAttributes {
-  Shape shape;
-};
-
 Tensor make_slice(const Tensor& x, const SliceAttributes& part, Site) { return detail::sliced(x, part); }
 Tensor make_permuted(const Tensor& x, const AxesAttributes& by, Site) { return detail::permuted(x, by.axes); }
 Tensor make_broadcast(const Tensor& x, const ShapeAttributes& to, Site) { return detail::broadcasted(x, to.shape); }
 Tensor make_diagonal(const Tensor& x, const DiagonalAttributes& which, Site) { return detail::diagonal_of(x, which); }
+Tensor make_region(const Tensor& x, const RegionAttributes& part, Site) {
+  return detail::view_of(x, part.shape, part.strides, x.impl().offset() + part.offset);
+}
+Tensor make_same(const Tensor& x, const ShapeAttributes& shape, Site) {
+  return detail::view_of(x, shape.shape, x.strides(), x.impl().offset());
+}
 Tensor make_reshaped(const Tensor& x, const ShapeAttributes& to, Site site) {
   if (std::optional<Tensor> same = detail::try_reshape(x, to.shape)) return *std::move(same);
   return *detail::try_reshape(fresh_copy(x, runtime(site).of(x.impl().buffer()->device()), site), to.shape);
@@ -52,6 +52,10 @@ const OpRow& permute_row = view_row<AxesAttributes, make_permuted>("Transpose", 
 const OpRow& broadcast_row = view_row<ShapeAttributes, make_broadcast>("BroadcastTo", "broadcast_to");
 const OpRow& diagonal_row = view_row<DiagonalAttributes, make_diagonal>("MatrixDiagPart", "diagonal");
 const OpRow& reshape_row = view_row<ShapeAttributes, make_reshaped>("Reshape", "reshape");
+const OpRow& region_row = view_row<RegionAttributes, make_region>("_Region", "at");
+// A tensor of its own over the same elements; one passes gradients on, the other does not.
+const OpRow& identity_row = view_row<ShapeAttributes, make_same>("Identity", "identity");
+const OpRow& stop_row = view_row<ShapeAttributes, make_same>("StopGradient", "stop_gradient");
 
 Tensor permute(const Tensor& x, const Dims& axes, Site site) {
   return view<AxesAttributes, make_permuted>(permute_row, x, {axes}, site);
@@ -62,6 +66,16 @@ Tensor permute(const Tensor& x, const Dims& axes, Site site) {
 Tensor detail::slice_by(const Tensor& x, const SliceAttributes& part, Site site) {
   return view<SliceAttributes, make_slice>(slice_row, x, part, site);
 }
+
+Tensor detail::region_by(const Tensor& x, const RegionAttributes& part, Site site) {
+  return view<RegionAttributes, make_region>(region_row, x, part, site);
+}
+
+Tensor detail::identity(const Tensor& x, Site site) {
+  return view<ShapeAttributes, make_same>(identity_row, x, {x.shape(site)}, site);
+}
+
+Tensor stop_gradient(const Tensor& x, Site site) { return view<ShapeAttributes, make_same>(stop_row, x, {x.shape(site)}, site); }
 
 Tensor slice(const Tensor& x, std::int64_t axis, const Range& range, Site site) {
   const std::size_t at = checked_axis(axis, x.rank(site), site);

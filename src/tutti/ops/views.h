@@ -29,7 +29,12 @@ Tensor diagonal(const Tensor& x, const DiagonalOptions& options = {}, Site site 
 // a view.
 Tensor reshape(const Tensor& x, const Shape& shape, Site site = {});
 
+// The same elements, taken for a constant by whoever differentiates.
+Tensor stop_gradient(const Tensor& x, Site site = {});
+
 namespace detail {
+// A tensor of its own over the same elements, for whoever tells tensors apart.
+Tensor identity(const Tensor& x, Site site);
 // A part whose axes the caller has worked out.
 Tensor slice_by(const Tensor& x, const SliceAttributes& part, Site site);
 }  // namespace detail

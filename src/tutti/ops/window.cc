@@ -7,10 +7,12 @@
 #include "tutti/base/text.h"
 #include "tutti/exec/dispatch.h"
 #include "tutti/exec/neural_attributes.h"
+#include "tutti/ops/creation.h"
 #include "tutti/ops/elementwise.h"
 #include "tutti/ops/indexing.h"
 #include "tutti/ops/manipulation.h"
 #include "tutti/ops/matmul.h"
+#include "tutti/ops/unfold.h"
 
 namespace tutti {
 
@@ -208,6 +210,26 @@ void check_convolution(const Tensor& x, const Tensor& weight, const Tensor& bias
 }
 
 }  // namespace
+
+Tensor detail::unfold(const Tensor& images, const WindowAttributes& window, Site site) {
+  return call_with_window(unfold_row, images, window, site);
+}
+
+Tensor detail::window_counts(const WindowAttributes& window, DType dtype, Site site) {
+  // As kernels count: the window cut off at the padding's end, or at the image's.
+  const auto along = [&](const WindowAxis& axis) {
+    std::vector<double> out;
+    for (std::int64_t i = 0; i < axis.outputs; ++i) {
+      const std::int64_t begin = axis.start(i);
+      const std::int64_t end = std::min(begin + axis.kernel, axis.size + axis.padding);
+      const bool with_padding = window.count_include_pad;
+      out.push_back(
+          static_cast<double>(with_padding ? end - begin : std::min(end, axis.size) - std::max<std::int64_t>(begin, 0)));
+    }
+    return constant(out, site);
+  };
+  return cast(multiply(reshape(along(window.y), {window.y.outputs, 1}, site), along(window.x), site), dtype, site);
+}
 
 Tensor max_pool2d(const Tensor& x, Size2d kernel, const MaxPool2dOptions& options, Site site) {
   const WindowSizes sizes{"max_pool2d",    kernel,           options.stride.value_or(kernel),

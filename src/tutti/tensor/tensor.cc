@@ -11,6 +11,14 @@ TensorImpl::~TensorImpl() {
     Mirrors::drop(*this);
 }
 
+std::uint64_t TensorImpl::identity() const noexcept {
+  static constinit std::atomic<std::uint64_t> last{0};
+  std::uint64_t found = identity_.load(std::memory_order_relaxed);
+  if (found != 0) return found;
+  const std::uint64_t fresh = last.fetch_add(1, std::memory_order_relaxed) + 1;
+  return identity_.compare_exchange_strong(found, fresh, std::memory_order_relaxed) ? fresh : found;
+}
+
 void Tensor::raise_undefined(Site site) {
   throw InvalidArgument(
       "a tensor that was never given a value (or was moved from) was used; assign the result of an op to it first", site);

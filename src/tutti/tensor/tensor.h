@@ -33,6 +33,9 @@ class TensorImpl final : public Counted {
   [[nodiscard]] std::byte* address() const noexcept { return buffer_->address() + offset_bytes(); }
   [[nodiscard]] std::byte* kernel_address() const noexcept { return buffer_->kernel_address() + offset_bytes(); }
 
+  // A number that no other tensor of the process has or had; given when it is first asked for.
+  [[nodiscard]] std::uint64_t identity() const noexcept;
+
   void release() noexcept { FreeList<TensorImpl>::destroy(this); }
 
  private:
@@ -45,7 +48,8 @@ class TensorImpl final : public Counted {
   Dims strides_;
   std::int64_t offset_;
   DType dtype_;
-  std::atomic<Mirrors*> mirrors_{nullptr};  // copies of it on other devices, if any
+  std::atomic<Mirrors*> mirrors_{nullptr};          // copies of it on other devices, if any
+  mutable std::atomic<std::uint64_t> identity_{0};  // 0: nobody asked
 };
 
 class Tensor {

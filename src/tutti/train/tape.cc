@@ -1,0 +1,283 @@
+#include "tutti/train/tape.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "tutti/base/error.h"
+#include "tutti/base/text.h"
+#include "tutti/exec/transfer.h"
+#include "tutti/ops/creation.h"
+#include "tutti/ops/elementwise.h"
+#include "tutti/ops/variable_cell.h"
+#include "tutti/ops/views.h"
+#include "tutti/place/scope.h"
+
+namespace tutti {
+
+namespace {
+
+LogicalDevice& device_of(const Tensor& x, Site site) { return runtime(site).of(x.impl(site).buffer()->device()); }
+
+void accumulate(Tensor& sum, Tensor more, Site site) {
+  sum = sum.is_defined() ? add(std::move(sum), more, site) : std::move(more);
+}
+
+// A variable's new value as a call of ordinary rows.
+struct Sum {
+  static void apply(GradientCall& call) {
+    for (std::size_t i = 0; i < call.inputs.size(); ++i) {
+      if (call.wants(i)) call.give(i, call.gradient());
+    }
+  }
+};
+
+}  // namespace
+
+void Tape::watch_leaf(const Tensor& x) {
+  if (!x.is_defined() || !is_floating(x.dtype())) return;
+  const auto [found, is_new] = watched_.try_emplace(x.impl().identity(), 0);
+  if (!is_new) return;
+  found->second = new_slot();
+  known_[found->first] = found->second;
+}
+
+void Tape::watch_leaf(const Variable& x) {
+  if (!x.cell() || !is_floating(x.dtype())) return;
+  const auto [found, is_new] = variables_.try_emplace(x.cell().get());
+  if (!is_new) return;
+  const Slot slot = new_slot();
+  found->second = {x.cell(), slot, slot};
+}
+
+Tape::Slot Tape::slot_of(const TensorImpl* x) const {
+  if (x == nullptr) return none;
+  const auto found = known_.find(x->identity());
+  return found == known_.end() ? none : found->second;
+}
+
+void Tape::run(OpCall& call) {
+  if (call.op.kind == OpKind::read) return read_variable(call);
+  if (call.op.kind == OpKind::update) return update_variable(call);
+  const bool depends = std::any_of(call.inputs().begin(), call.inputs().end(),
+                                   [this](const OpInput& input) { return slot_of(input.tensor) != none; });
+  if (!depends) return pass_on(call);
+  record(call);
+}
+
+void Tape::read_variable(OpCall& call) {
+  const VariableCell* const cell = &call.data_as<CellData>().cell();
+  pass_on(call);
+  const auto found = variables_.find(cell);
+  const std::uint64_t identity = call.outputs[0].impl().identity();
+  if (found == variables_.end() || found->second.current == none) {
+    known_.erase(identity);  // what was assigned meanwhile depends on nothing that is watched
+    return;
+  }
+  known_[identity] = found->second.current;
+}
+
+void Tape::update_variable(OpCall& call) {
+  const auto found = variables_.find(&call.data_as<CellData>().cell());
+  const OpInput given = call.inputs()[0];
+  const Slot value = slot_of(given.tensor);
+  const bool adds = call.op.name == "AssignAddVariableOp";
+  pass_on(call);
+  if (found == variables_.end() && value == none) return;
+  const std::shared_ptr<VariableCell> cell = std::static_pointer_cast<const CellData>(call.data->keep())->shared();
+  Watched& variable =
+      found != variables_.end() ? found->second : variables_.try_emplace(cell.get(), Watched{cell, none, none}).first->second;
+  const Slot before = adds ? variable.current : none;
+  if (value == none && before == none) {
+    variable.current = none;
+    return;
+  }
+  // The new value is the one assigned, broadcast, and what was there before.
+  static const OpRow& sum = register_op({.name = "_AssignedValue",
+                                         .function = "Variable::assign",
+                                         .gradient = {.apply = Sum::apply},
+                                         .kind = OpKind::update,
+                                         .run = [](OpCall&) {}});
+  Node node{.op = &sum,
+            .site = call.site,
+            .attributes = {},
+            .data = nullptr,
+            .inputs = {},
+            .on = &cell->on(),
+            .devices = {},
+            .outputs = {Tensor()},
+            .from = {},
+            .to = {new_slot()}};
+  const auto from = [&](Slot slot, const Shape& shape, LogicalDevice* on) {
+    if (slot == none) return;
+    node.inputs.push_back({.tensor = {}, .number = {}, .shape = shape, .dtype = cell->dtype()});
+    node.devices.push_back(on);
+    node.from.push_back(slot);
+  };
+  from(before, cell->shape(), &cell->on());
+  if (value != none) from(value, given.tensor->shape(), &runtime(call.site).of(given.tensor->buffer()->device()));
+  variable.current = node.to[0];
+  nodes_.push_back(std::move(node));
+}
+
+void Tape::record(OpCall& call) {
+  const GradientRule& rule = call.op.gradient;
+  Node node{.op = &call.op,
+            .site = call.site,
+            .attributes = call.attributes,
+            .data = nullptr,
+            .inputs = {},
+            .on = nullptr,
+            .devices = {},
+            .outputs = {},
+            .from = {},
+            .to = {}};
+  Runtime& instance = runtime(call.site);
+  std::size_t place = 0;
+  for (const OpInput& input : call.inputs()) {
+    const std::size_t i = place++;
+    const TensorImpl* const x = input.tensor;
+    node.inputs.push_back({.tensor = x != nullptr && rule.reads_input(i) ? call.tensor(i) : Tensor(),
+                           .number = input,
+                           .shape = x != nullptr ? x->shape() : Shape{},
+                           .dtype = input.dtype(),
+                           .is_number = x == nullptr});
+    node.devices.push_back(x != nullptr ? &instance.of(x->buffer()->device()) : nullptr);
+    node.from.push_back(slot_of(x));
+  }
+  if (call.data != nullptr && rule.apply != nullptr) node.data = call.data->keep();
+  const bool is_draw = call.draw.generator != nullptr;
+  pass_on(call);
+  // Numbers that a draw took are in the first fields, and belong to its record.
+  if (is_draw) {
+    node.attributes.overwrite(0, call.attributes.head<std::array<std::uint64_t, 2>>());
+  }
+  bool has_real_output = false;
+  for (std::size_t i = 0; i < call.outputs.size(); ++i) {
+    const Tensor& made = call.outputs[i];
+    const bool is_real = made.is_defined() && is_floating(made.dtype());
+    // A row that gives its input back has done nothing.
+    if (is_real && slot_of(made.ref().get()) != none && call.outputs.size() == 1) return;
+    if (is_real && !has_real_output) node.on = &device_of(made, call.site);
+    has_real_output = has_real_output || is_real;
+    node.to.push_back(is_real ? new_slot() : none);
+    node.outputs.push_back(made.is_defined() && rule.reads_output(i) ? made : Tensor());
+  }
+  if (!has_real_output) return;
+  if (rule.apply == nullptr) {
+    const std::string& name = call.op.function.empty() ? call.op.name : call.op.function;
+    throw NoGradient(
+        text(name, " has no gradient: ", rule.none != nullptr ? rule.none : "its row states no rule (OpDefinition::gradient)",
+             ". Where none is needed, give it stop_gradient(x)"),
+        call.site);
+  }
+  for (std::size_t i = 0; i < call.outputs.size(); ++i) {
+    if (node.to[i] != none) known_[call.outputs[i].impl().identity()] = node.to[i];
+  }
+  nodes_.push_back(std::move(node));
+}
+
+void Tape::step_back(Node& node, std::vector<Tensor>& gradients, Site site) {
+  std::vector<Tensor> given;
+  bool is_reached = false;
+  for (const Slot slot : node.to) {
+    given.push_back(slot == none ? Tensor() : std::move(gradients[slot]));
+    is_reached = is_reached || given.back().is_defined();
+  }
+  if (!is_reached) return;
+  const auto wanted = std::make_unique<bool[]>(node.from.size());
+  for (std::size_t i = 0; i < node.from.size(); ++i) wanted[i] = node.from[i] != none;
+  std::vector<Tensor> results(node.from.size());
+  GradientCall call{.op = *node.op,
+                    .site = node.site,
+                    .attributes = node.attributes,
+                    .data = node.data.get(),
+                    .inputs = node.inputs,
+                    .outputs = node.outputs,
+                    .given = given,
+                    .wanted = {wanted.get(), node.from.size()},
+                    .results = results};
+  {
+    const DeviceScope there(*node.on, node.site);
+    node.op->gradient.apply(call);
+  }
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    if (!wanted[i] || !results[i].is_defined()) continue;
+    const GradientInput& input = node.inputs[i];
+    if (!(results[i].shape() == input.shape) || results[i].dtype() != input.dtype) {
+      throw InvalidState(
+          text("the rule of ", node.op->name, " gave input ", i, " a gradient of ", to_string(results[i].dtype()), " ",
+               to_string(results[i].shape()), "; the input is ", to_string(input.dtype), " ", to_string(input.shape)),
+          node.site);
+    }
+    if (&device_of(results[i], site) != node.devices[i])
+      results[i] = copied(results[i], *node.devices[i], {.if_elsewhere = true}, node.site);
+    const DeviceScope there(*node.devices[i], node.site);
+    accumulate(gradients[node.from[i]], std::move(results[i]), node.site);
+  }
+}
+
+std::vector<Tensor> Tape::gradients(const Tensor& of, std::span<const Wanted> with_respect_to, const Tensor& weights,
+                                    bool is_last, Site site) {
+  if (!is_floating(of.dtype(site)))
+    throw NoGradient(text("a gradient of ", to_string(of.dtype()), " was asked for; only floating dtypes have one"), site);
+  if (!weights.is_defined() && of.size() != 1) {
+    throw NoGradient(text("a gradient of a tensor of shape ", to_string(of.shape()),
+                          " was asked for: it must be one number. Take its sum or mean first, or give weights of its shape"),
+                     site);
+  }
+  std::vector<Tensor> found(slots_);
+  const auto begin = known_.find(of.impl().identity());
+  if (begin != known_.end()) {
+    const DeviceScope there(device_of(of, site), site);
+    found[begin->second] =
+        weights.is_defined() ? broadcast_to(cast(weights, of.dtype(), site), of.shape(), site) : ones_like(of, {}, site);
+  }
+  std::vector<Slot> asked;
+  for (const Wanted& each : with_respect_to) {
+    const bool is_tensor = each.tensor != nullptr;
+    Slot slot = none;
+    if (is_tensor) {
+      const auto watched = watched_.find(each.tensor->impl(site).identity());
+      if (watched != watched_.end()) slot = watched->second;
+    } else if (const auto watched = variables_.find(each.variable->cell().get()); watched != variables_.end()) {
+      slot = watched->second.first;
+    }
+    if (slot == none) throw NoGradient("a gradient was asked for that was not watched: call Tape::watch before it is used", site);
+    asked.push_back(slot);
+  }
+  for (std::size_t i = nodes_.size(); i-- > 0;) {
+    // What is asked for stays when its maker is passed.
+    std::vector<std::pair<Slot, Tensor>> kept;
+    for (const Slot slot : nodes_[i].to) {
+      if (slot != none && std::find(asked.begin(), asked.end(), slot) != asked.end()) kept.emplace_back(slot, found[slot]);
+    }
+    step_back(nodes_[i], found, site);
+    for (auto& [slot, value] : kept) found[slot] = std::move(value);
+    if (is_last) nodes_.pop_back();
+  }
+  std::vector<Tensor> out;
+  for (std::size_t i = 0; i < asked.size(); ++i) {
+    if (found[asked[i]].is_defined()) {
+      out.push_back(found[asked[i]]);
+      continue;
+    }
+    const Tensor like =
+        with_respect_to[i].tensor != nullptr ? *with_respect_to[i].tensor : with_respect_to[i].variable->value(site);
+    const DeviceScope there(device_of(like, site), site);
+    out.push_back(zeros_like(like, {}, site));
+  }
+  return out;
+}
+
+Tensor Tape::gradient(const Tensor& of, const Tensor& with_respect_to, const Tensor& weights, Site site) {
+  const Wanted one{.tensor = &with_respect_to};
+  return std::move(gradients(of, {&one, 1}, weights, false, site)[0]);
+}
+
+Tensor Tape::gradient(const Tensor& of, const Variable& with_respect_to, const Tensor& weights, Site site) {
+  const Wanted one{.variable = &with_respect_to};
+  return std::move(gradients(of, {&one, 1}, weights, false, site)[0]);
+}
+
+}  // namespace tutti

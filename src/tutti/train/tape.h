@@ -1,0 +1,104 @@
+// A tape: an executor that keeps what gradients need of the calls made while it records, and works them out afterwards.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "tutti/base/error.h"
+#include "tutti/exec/dispatch.h"
+#include "tutti/exec/gradient.h"
+#include "tutti/ops/variable.h"
+#include "tutti/train/flatten.h"
+
+namespace tutti {
+
+// What is differentiated has no rule for it, or no number to begin with.
+struct NoGradient : Error {
+  using Error::Error;
+};
+
+// Of one thread. What depends on a watched tensor or variable is kept until the tape ends, as far as rules read it:
+//   Tape tape;
+//   tape.watch(w);
+//   Tensor loss;
+//   { const Tape::Recording on(tape); loss = mean(square(matmul(x, w) - y)); }
+//   const Tensor slope = tape.gradient(loss, w);
+class Tape final : public Executor {
+ public:
+  Tape() = default;
+
+  // While it lives, the calls of this thread are recorded.
+  class Recording {
+   public:
+    explicit Recording(Tape& tape) noexcept : scope_(tape) {}
+
+   private:
+    ExecutorScope scope_;
+  };
+
+  // Gradients of every tensor and variable in these, with floating dtypes, can be asked for. Before they are used.
+  template <class... T>
+  void watch(const T&... values) {
+    (each_leaf(values, [this](const auto& leaf) { watch_leaf(leaf); }), ...);
+  }
+  void watch_leaf(const Tensor& x);
+  void watch_leaf(const Variable& x);
+
+  // How much `of`, or the sum of its elements weighted with `weights`, changes with each element: of the shape, dtype and device
+  // of what was watched; zeros where it does not depend on it. Runs ops on the calling thread's streams and waits for nothing.
+  // May be asked again, and under an outer tape.
+  [[nodiscard]] Tensor gradient(const Tensor& of, const Tensor& with_respect_to, const Tensor& weights = {}, Site site = {});
+  [[nodiscard]] Tensor gradient(const Tensor& of, const Variable& with_respect_to, const Tensor& weights = {}, Site site = {});
+
+  // As above for many at once. `is_last`: what was kept is let go of on the way, and nothing can be asked afterwards.
+  struct Wanted {
+    const Tensor* tensor = nullptr;
+    const Variable* variable = nullptr;
+  };
+  [[nodiscard]] std::vector<Tensor> gradients(const Tensor& of, std::span<const Wanted> with_respect_to,
+                                              const Tensor& weights = {}, bool is_last = false, Site site = {});
+
+  void run(OpCall& call) override;
+
+ private:
+  using Slot = std::uint32_t;
+  static constexpr Slot none = ~Slot{0};
+
+  // A recorded call: what its rule reads, and where its inputs and outputs stand on the tape.
+  struct Node {
+    const OpRow* op;
+    Site site;
+    Attributes attributes;
+    std::shared_ptr<const CallData> data;
+    std::vector<GradientInput> inputs;
+    LogicalDevice* on = nullptr;          // where it ran, and its rule will
+    std::vector<LogicalDevice*> devices;  // of the inputs
+    std::vector<Tensor> outputs;
+    std::vector<Slot> from;
+    std::vector<Slot> to;
+  };
+  struct Watched {
+    std::shared_ptr<VariableCell> cell;
+    Slot first;    // its value when it was watched
+    Slot current;  // its value now
+  };
+
+  [[nodiscard]] Slot slot_of(const TensorImpl* x) const;
+  Slot new_slot() { return slots_++; }
+  void read_variable(OpCall& call);
+  void update_variable(OpCall& call);
+  void record(OpCall& call);
+  void step_back(Node& node, std::vector<Tensor>& gradients, Site site);
+
+  std::unordered_map<std::uint64_t, Slot> known_;    // by the tensor's identity
+  std::unordered_map<std::uint64_t, Slot> watched_;  // the same, of those that were watched
+  std::unordered_map<const VariableCell*, Watched> variables_;
+  std::vector<Node> nodes_;
+  Slot slots_ = 0;
+};
+
+}  // namespace tutti
