@@ -67,7 +67,7 @@ std::vector<std::string> job_folders(const std::string& shared, Site site) {
 
 std::string make_job_folder(const std::string& shared, Site site) {
   if (const std::vector<std::string> folders = job_folders(shared, site); !folders.empty()) return folders.front();
-  const std::string plain = plain_folder(shared);
+  std::string plain = plain_folder(shared);
   if (::mkdir(plain.c_str(), S_IRWXU) == 0 || objection_to(plain).empty()) return plain;
   std::string fresh = plain + "-XXXXXX";
   if (::mkdtemp(fresh.data()) == nullptr)
