@@ -17,17 +17,21 @@ if not shown:
 
 
 def told(report):
-    """Hosts, pids, times and where lines are broken are others every time; how far the others were at a death, too."""
-    words = " ".join(report.partition("came, not drained:")[0].split())
+    """Its first line, and what it says of rank 1, the odd one. The rest (hosts, pids, times, how far the others were) is another every time."""
+    words = " ".join(report.split())
     for pattern, instead in (
         (r" \[at [^]]*\]", ""),
-        (r"[\w./]*/who_is_missing", "who_is_missing"),
+        (r"[\w./]*/who_is_missing.cc:\d+", "who_is_missing.cc"),
         (r"\(\S+, pid \d+\)", "(HOST, pid N)"),
         (r"\b\d+(\.\d+)? m?s\b", "TIME"),
-        (r"\d of 3 came, and", "N of 3 came, and"),
+        (r"\d of 3 came", "N of 3 came"),
     ):
         words = re.sub(pattern, instead, words)
-    return re.sub(r" rank \d \(HOST, pid N\): not arrived.*?(?= rank \d|$)", "", words) if "is lost" in words else words
+    if "different things" in words:  # whoever of the others it disagreed with
+        return sorted(re.findall(r"ranks? [\d, -]+: (barrier \S+ at \S+)", words))
+    first_line = re.match(r".*?:(?= rank)", words)
+    odd_one = re.search(r"rank 1 \(HOST, pid N\): .*?(?= rank \d| came, not| all came|$)", words)
+    return first_line and first_line[0], odd_one and odd_one[0], "all came to 'save'" in words
 
 
 def printed(how):

@@ -118,6 +118,7 @@ class UnderLaunch(Barrier):
         script = f'i=0; while test $i -lt {turns}; do "$TUTTI" barrier --timeout 60s || exit 9; i=$((i + 1)); done'
         self.assertEqual(self.launch(4, script), (0, "", ""))
 
+    @unittest.skipIf({"ASAN_OPTIONS", "TSAN_OPTIONS"} & set(os.environ), "half a second is short for a sanitizer")
     def test_every_survivor_is_heard_when_a_rank_dies(self):
         for turn in range(10):  # who is faster, the survivor or the launcher, is a matter of chance
             status, output, errors = self.call(COMMAND, "launch", "-n", "4", "--", WHO_IS_MISSING, "dies")
