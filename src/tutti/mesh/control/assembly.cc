@@ -55,7 +55,7 @@ void Assembly::hello(SessionId from, wire::FieldReader& in, Time now) {
   if (!silence_check_ || silent_at < *silence_check_) silence_check_ = silent_at;
   std::string frames =
       message(Answer::welcome, [&](wire::FieldWriter& out) { out.i64(options_.dead_after.count()).i64(nanoseconds_of(now)); });
-  for (int other = 0; other < roster_.world(); ++other) {
+  for (int other = 0; other < roster_.world() && roster_.any_gone_for_good(); ++other) {
     if (roster_.seat(other).state != Seat::State::dead) continue;
     append_message(frames, Answer::lost, [&](wire::FieldWriter& out) {
       out.u32(static_cast<std::uint32_t>(other)).text(text(roster_.name(other), " died"));

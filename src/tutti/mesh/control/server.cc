@@ -102,11 +102,12 @@ int Server::milliseconds_to_wait(Time now) const {
     if (!next || time < *next) next = time;
   };
   if (const Deadline end = ends_at()) consider(*end);
-  if (!strangers_.empty()) {
-    consider(connections_.at(strangers_.front())->opened +
-             (listens_ ? options_.greeting_limit : std::min(options_.greeting_limit, patience)));
+  if (!strangers_.empty()) consider(connections_.at(strangers_.front())->opened + options_.greeting_limit);
+  if (!listens_) {
+    // Both must have passed: waiting for the one that has already would be no wait.
+    const bool is_crowded = strangers_.size() >= most_strangers;
+    consider(is_crowded ? std::max(listen_again_, connections_.at(strangers_.front())->opened + patience) : listen_again_);
   }
-  if (!listens_) consider(listen_again_);
   if (!next) return -1;
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(*next - now).count();
   return static_cast<int>(std::clamp<std::int64_t>(left, 0, 60'000));

@@ -1,5 +1,7 @@
 #include "tutti/mesh/wire/fields.h"
 
+#include <numeric>
+
 namespace tutti::wire {
 
 namespace {
@@ -91,7 +93,9 @@ std::vector<int> FieldReader::ranks(int limit) {
       fail();
       break;
     }
-    for (std::int64_t rank = first; rank < first + count; ++rank) all.push_back(static_cast<int>(rank));
+    // Every message of a large world has such a list: room is made once.
+    all.resize(all.size() + static_cast<std::size_t>(count));
+    std::iota(all.end() - count, all.end(), static_cast<int>(first));
     next = first + count;
   }
   if (!ok_) all.clear();
