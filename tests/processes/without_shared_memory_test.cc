@@ -1,11 +1,10 @@
-// Processes of one host that may share no memory: barriers are the coordinator's, tensors go through gloo's sockets, and a build
-// without gloo says what is missing.
+// Processes of one host that may share no memory: barriers are the coordinator's, tensors go through sockets, encrypted
+// unless both ends say otherwise.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
 
 #include "processes/job.h"
-#include "tutti/mesh/engines/gloo_exchange.h"
 #include "tutti/tutti.h"
 
 namespace tutti {
@@ -28,19 +27,13 @@ class WithoutSharedMemory : public testing::Test {
 };
 
 TEST_F(WithoutSharedMemory, CollectivesGoThroughSockets) {
-  if (!has_gloo()) GTEST_SKIP() << "this build has no gloo";
   Job(3, [](int) { require(reduced(everyone()) == std::vector<float>(3, 3.0F), "the sum is wrong"); }).expect_success();
 }
 
-TEST_F(WithoutSharedMemory, CollectivesSayThatGlooIsMissing) {
-  if (has_gloo()) GTEST_SKIP() << "this build has gloo; configure with TUTTI_GLOO=OFF to run this";
-  Job(3, [](int) {
-    const Mesh mesh = everyone();
-    const std::string why = thrown_by<Error>([&] { reduced(mesh); }, 20s);
-    require_in(why,
-               "gloo, which this build of tutti was made without: install libgloo-dev (Debian) and build with TUTTI_GLOO=ON");
-    clear_errors();
-    barrier(mesh, {.name = "after it", .timeout = 20s});
+TEST_F(WithoutSharedMemory, CollectivesNeedNoEncryptionAndTakeItWhereOneWantsIt) {
+  Job(4, [](int rank) {
+    ::setenv("TUTTI_ENCRYPT", rank % 3 == 0 ? "0" : "1", 1);  // 0 and 3 without, the other pairs with it
+    require(reduced(everyone()) == std::vector<float>(3, 4.0F), "the sum is wrong");
   }).expect_success();
 }
 
