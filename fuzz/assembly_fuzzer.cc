@@ -54,15 +54,17 @@ std::string compose(Request kind, std::string_view bytes) {
     case Request::withdraw:
     case Request::inquire:
     case Request::forget: writer.u64(ticket); break;
+    case Request::settle:
     case Request::put: writer.u64(ticket).text(bytes.substr(0, 1)).text(bytes).ranks(call.ranks); break;
-    case Request::get: writer.u64(ticket).text(bytes.substr(0, 1)); break;
+    case Request::get: writer.u64(ticket).text(bytes.substr(0, 1)).ranks(call.ranks).u64(byte(3)); break;
     case Request::explain:
       writer.u64(ticket);
       call.append_to(writer);
-      writer.u64(byte(3)).u8(byte(4) % 5).ranks({0}).ranks({}).i64(byte(5)).text(bytes);
+      writer.u64(byte(3)).u64(byte(6)).u8(byte(4) % 5).ranks({0}).ranks({}).i64(byte(5)).text(bytes);
       break;
-    case Request::waits_at:
+    case Request::waits_at: call.append_to(writer.u64(ticket)); break;
     case Request::waits_no_more: call.append_to(writer); break;
+    case Request::still_waits: writer.u64(ticket).u64(byte(3)).u8(byte(4) % 2); break;
     case Request::beat: writer.text(bytes.substr(0, 5)); break;
     default: writer.bytes(bytes); break;
   }

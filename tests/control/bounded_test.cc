@@ -110,7 +110,7 @@ TEST_F(ManyGroups, LeaveNoMeetingOpenWhenOneOfThemIsDead) {
     if (i % 2 == 0) arrive(1, group, "barrier 'b'");  // told to rank 2 when it comes
     if (i % 5 == 0) {
       say(0, message(Request::waits_at, [&](wire::FieldWriter& out) {
-            Call{group, ranks_of_all, "elsewhere", ""}.append_to(out);
+            Call{group, ranks_of_all, "elsewhere", ""}.append_to(out.u64(1));
           }));
     }
   }

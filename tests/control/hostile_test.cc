@@ -173,7 +173,8 @@ TEST(AMember, ThatDoesNotReadIsDropped) {
   RawConnection bad(served.address());
   bad.take_seat(secret_of_tests, 1, 2);
   for (std::uint64_t ticket = 1; ticket <= 300; ++ticket) {
-    bad.say_sealed(control::message(Request::get, [&](wire::FieldWriter& out) { out.u64(ticket).text("large"); }));
+    bad.say_sealed(
+        control::message(Request::get, [&](wire::FieldWriter& out) { out.u64(ticket).text("large").ranks({}).u64(0); }));
   }
   const MeetingReport report = report_of<MemberLost>(*waiting);
   ASSERT_EQ(report.missing.size(), 1U);
@@ -185,7 +186,8 @@ TEST(AMember, MayHaveManyRequestsOpenButNotAnyNumber) {
   RawConnection greedy(served.address());
   greedy.take_seat(secret_of_tests, 1, 2);
   for (std::uint64_t ticket = 1; ticket <= 1'025; ++ticket) {
-    greedy.say_sealed(control::message(Request::get, [&](wire::FieldWriter& out) { out.u64(ticket).text("never"); }));
+    greedy.say_sealed(
+        control::message(Request::get, [&](wire::FieldWriter& out) { out.u64(ticket).text("never").ranks({}).u64(0); }));
   }
   const std::string answer = greedy.hear().value();
   EXPECT_EQ(static_cast<Answer>(answer.front()), Answer::declined);

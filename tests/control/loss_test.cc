@@ -56,7 +56,7 @@ TEST(AnAbort, FailsEverybodysPendingAndLaterCalls) {
   });
   std::mutex mutex;
   std::vector<std::string> heard;
-  members[1]->on_loss([&](int rank, const std::string& why) {
+  members[1]->on_loss([&](int rank, const std::string& why, std::uint64_t /*ended*/) {
     const std::lock_guard lock(mutex);
     heard.push_back(text(rank, ": ", why));
   });
@@ -110,7 +110,7 @@ TEST(ALostCoordinator, IsKnownAtOnceByItsAddress) {
   EXPECT_THROW(zero->put("key", "value"), CoordinatorLost);
   EXPECT_THROW(zero->get("key", std::nullopt), CoordinatorLost);
   EXPECT_THROW(zero->arrive(meeting_of(2, "barrier")), CoordinatorLost);
-  zero->on_loss([](int, const std::string&) {});
+  zero->on_loss([](int, const std::string&, std::uint64_t) {});
 }
 
 TEST(ALongWait, IsLoggedWithWhoIsMissing) {

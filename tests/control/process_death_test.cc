@@ -166,7 +166,8 @@ TEST(ARestartedProcess, TakesItsRankAgainAndMeetsTheOthers) {
   ASSERT_EQ(first.line(), "joined");
   Process zero = Process([&](const Process::Talk& talk) {
     const auto member = Member::join(job.who(0), {});
-    member->on_loss([&](int rank, const std::string& why) { talk.say(text("rank ", rank, " lost: ", why)); });
+    member->on_loss(
+        [&](int rank, const std::string& why, std::uint64_t /*ended*/) { talk.say(text("rank ", rank, " lost: ", why)); });
     talk.say("joined");
     talk.hear();
     meet(*member, talk, meeting_of(2, "barrier 'x'", deadline_after(milliseconds(100))));

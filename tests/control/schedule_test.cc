@@ -91,7 +91,9 @@ class Schedule : private Outbox {
       const std::uint64_t ticket = in.u64();
       Ending ending;
       ending.released = kind == Answer::released;
-      if (!ending.released) {
+      if (ending.released) {
+        EXPECT_GT(in.u64(), 0U) << "a generation";
+      } else {
         const MeetingReport report = read_report(in);
         ending.cause = report.cause;
         ending.report = report.to_text();

@@ -202,6 +202,20 @@ TEST(ProcessCollectives, PrintBothSidesWhereShapesDiffer) {
   job.expect_success();
 }
 
+TEST(ProcessCollectives, AreNamedAsTheProgramCalledThem) {
+  Job job(2, [&](int rank) {
+    const Mesh mesh = line_of_all();
+    const Reduction mine = rank == 0 ? Reduction::mean : Reduction::sum;
+    const Tensor got = all_reduce(local_parts(mesh, {3}, DType::f32), mesh, "x", mine)[0];
+    const std::string what = thrown_by<Error>([&] { (void)numbers(got); }, 20s);
+    require_in(what, "AllReduce mean of float32 (3)");
+    require_in(what, "AllReduce sum of float32 (3)");
+    const Tensor part = reduce_scatter(local_parts(mesh, {4}, DType::f32), mesh, "x", 0, mine)[0];
+    require_in(thrown_by<Error>([&] { (void)numbers(part); }, 20s), "ReduceScatter mean of float32");
+  });
+  job.expect_success();
+}
+
 TEST(ProcessCollectives, OfOneSimulatedGpuEachGoThroughTheHost) {
   Job job(2, [&](int rank) {
     std::mutex mutex;

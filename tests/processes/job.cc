@@ -49,7 +49,8 @@ CoordinatorOptions usual(int world) {
 Job::Job(int world, const std::function<void(int rank)>& body, const std::vector<int>& left_out)
     : Job(usual(world), body, left_out) {}
 
-Job::Job(CoordinatorOptions options, const std::function<void(int rank)>& body, const std::vector<int>& left_out) {
+Job::Job(CoordinatorOptions options, const std::function<void(int rank)>& body, const std::vector<int>& left_out)
+    : body_(body), ranks_(static_cast<std::size_t>(options.world)) {
   const int world = options.world;
   options.job = "job of a test";
   options.secret = "a secret of a test";
@@ -60,14 +61,14 @@ Job::Job(CoordinatorOptions options, const std::function<void(int rank)>& body, 
   say("TUTTI_JOB_ID", options.job);
   say("TUTTI_JOB_SECRET", options.secret);
   for (int rank = 0; rank < world; ++rank) {
-    if (std::find(left_out.begin(), left_out.end(), rank) != left_out.end()) {
-      ranks_.push_back(0);
-      continue;
-    }
-    say("TUTTI_RANK", std::to_string(rank));
-    say("TUTTI_LOCAL_RANK", std::to_string(rank));
-    ranks_.push_back(forked([&] { body(rank); }));
+    if (std::find(left_out.begin(), left_out.end(), rank) == left_out.end()) start(rank);
   }
+}
+
+void Job::start(int rank) {
+  say("TUTTI_RANK", std::to_string(rank));
+  say("TUTTI_LOCAL_RANK", std::to_string(rank));
+  ranks_.at(static_cast<std::size_t>(rank)) = forked([&] { body_(rank); });
 }
 
 Job::~Job() {
@@ -80,6 +81,8 @@ Job::~Job() {
 }
 
 void Job::signal(int rank, int signal) const { ::kill(ranks_.at(static_cast<std::size_t>(rank)), signal); }
+
+void Job::signal_coordinator(int signal) const { ::kill(coordinator_, signal); }
 
 int Job::status(int rank, std::chrono::milliseconds longest) {
   return testing_engines::status_of(ranks_.at(static_cast<std::size_t>(rank)), longest);

@@ -36,11 +36,15 @@ class Job {
   Job& operator=(const Job&) = delete;
 
   void signal(int rank, int signal) const;
+  void signal_coordinator(int signal) const;
   // Its exit status, -signal, or 1000 where it did not end in time.
   int status(int rank, std::chrono::milliseconds longest = 60s);
   void expect_success();
+  // Another process under the rank of one whose status is known.
+  void start(int rank);
 
  private:
+  std::function<void(int rank)> body_;
   std::vector<pid_t> ranks_;
   pid_t coordinator_ = 0;
 };

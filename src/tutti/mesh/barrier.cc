@@ -31,7 +31,7 @@ void barrier(const Mesh& mesh, const BarrierOptions& options, Site site) {
   {
     // The first one of the job also joins it.
     BlockingRegion region(SyncReason::barrier, site);
-    detail::process_group(mesh.clients(site), site).barriers().meet(what, deadline, site, [&] {
+    detail::process_group(mesh.clients(site), site, deadline).barriers().meet(what, deadline, site, [&] {
       return region.await(points, deadline) == WaitResult::done;
     });
   }

@@ -1,7 +1,6 @@
 #include "tutti/mesh/device_line.h"
 
 #include <chrono>
-#include <mutex>
 #include <utility>
 #include <vector>
 
@@ -37,7 +36,7 @@ std::string DeviceLine::own_card() const {
 
 std::vector<std::string> DeviceLine::shown_by_all(const std::string& topic, const std::string& own, Deadline deadline) {
   Rendezvous& store = group_.store();
-  const std::string key = text("gpus/", group_.name(), "/", devices_, "/", topic, "/");
+  const std::string key = text("gpus/", group_.name(), "/", generation_, "/", devices_, "/", topic, "/");
   store.put(text(key, group_.ranks()[static_cast<std::size_t>(group_.index())]), own);
   std::vector<std::string> out;
   for (const int rank : group_.ranks()) out.push_back(store.get(text(key, rank), deadline));
@@ -62,9 +61,9 @@ void DeviceLine::settle() {
   if (why.empty()) {
     std::string trouble;
     try {
-      owned_ =
-          open_nccl_exchange(group_.store(), text("nccl/", group_.name(), "/", devices_), static_cast<int>(group_.ranks().size()),
-                             group_.index(), static_cast<int>(own_.physical().ordinal), limit);
+      owned_ = open_nccl_exchange(group_.store(), text("nccl/", group_.name(), "/", generation_, "/", devices_),
+                                  static_cast<int>(group_.ranks().size()), group_.index(),
+                                  static_cast<int>(own_.physical().ordinal), limit);
     } catch (const Error& e) {
       trouble = e.message();
     }
@@ -75,11 +74,11 @@ void DeviceLine::settle() {
     }
   }
   if (why.empty()) {
-    gpus_.store(owned_.get());
     way_.store(Way::nccl, std::memory_order_release);
     log(LogLevel::debug, text(group_.name(), " exchanges tensors of ", devices_, " from GPU to GPU"));
     const std::lock_guard lock(guard_);
-    if (!lost_.empty()) owned_->fail(lost_.c_str());
+    gpus_ = owned_.get();
+    if (ended_ > generation_) owned_->fail(lost_.c_str());
     return;
   }
   if (owned_ != nullptr) owned_->fail("the others could not open theirs");
@@ -100,7 +99,20 @@ void DeviceLine::try_to_settle() {
   }
 }
 
+void DeviceLine::begin_anew(std::uint64_t generation) {
+  {
+    const std::lock_guard lock(guard_);
+    gpus_ = nullptr;
+    generation_ = generation;
+  }
+  owned_.reset();
+  staged_.reset();
+  unsettled_.clear();
+  way_.store(Way::unknown, std::memory_order_release);
+}
+
 Exchange& DeviceLine::exchange(bool is_on_gpu, Site site) {
+  if (generation_ != group_.generation()) begin_anew(group_.generation());
   if (!unsettled_.empty()) throw ExchangeFailed(unsettled_, Site());
   if (way_.load(std::memory_order_relaxed) == Way::unknown) try_to_settle();
   if (owned_ != nullptr) return *owned_;
@@ -111,16 +123,16 @@ Exchange& DeviceLine::exchange(bool is_on_gpu, Site site) {
   return *staged_;
 }
 
-void DeviceLine::fail(const std::string& why) noexcept {
-  {
-    const std::lock_guard lock(guard_);
-    lost_ = why;
-  }
-  if (NcclExchange* const exchange = gpus_.load()) exchange->fail(why.c_str());
+void DeviceLine::fail(const std::string& why, std::uint64_t ended) noexcept {
+  const std::lock_guard lock(guard_);
+  lost_ = why;
+  ended_ = ended;
+  if (gpus_ != nullptr && ended_ > generation_) gpus_->fail(why.c_str());
 }
 
 void DeviceLine::close() noexcept {
-  if (NcclExchange* const exchange = gpus_.load()) exchange->close(Clock::now() + closing_limit);
+  const std::lock_guard lock(guard_);
+  if (gpus_ != nullptr) gpus_->close(Clock::now() + closing_limit);
 }
 
 }  // namespace tutti::detail

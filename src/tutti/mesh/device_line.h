@@ -5,11 +5,11 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
 #include "tutti/base/clock.h"
-#include "tutti/base/short_lock.h"
 #include "tutti/mesh/engines/exchange.h"
 
 namespace tutti {
@@ -39,7 +39,7 @@ class DeviceLine {
   Exchange& exchange(bool is_on_gpu, Site site);
 
   // From the member's thread.
-  void fail(const std::string& why) noexcept;
+  void fail(const std::string& why, std::uint64_t ended) noexcept;
   // What was sent arrives, for a while.
   void close() noexcept;
 
@@ -47,6 +47,8 @@ class DeviceLine {
   enum class Way : std::uint8_t { unknown, nccl, host };
 
   void settle();
+  // Other processes than those it was settled with.
+  void begin_anew(std::uint64_t generation);
   void try_to_settle();
   [[nodiscard]] std::string own_card() const;
   // Why the GPUs with these cards cannot meet; empty: they can.
@@ -59,11 +61,13 @@ class DeviceLine {
   const bool is_cuda_;
   std::atomic<Way> way_{Way::unknown};
   std::unique_ptr<NcclExchange> owned_;
-  std::atomic<NcclExchange*> gpus_{nullptr};
   std::unique_ptr<Exchange> staged_;
   std::string unsettled_;  // why; empty: it is, or was not tried yet
-  ShortLock guard_;
-  std::string lost_;  // why; empty: all are there
+  std::uint64_t generation_ = 0;
+  std::mutex guard_;
+  NcclExchange* gpus_ = nullptr;  // as owned_, once it counts
+  std::string lost_;              // why; empty: nobody ever was
+  std::uint64_t ended_ = 0;       // the number of that end
 };
 
 }  // namespace detail

@@ -20,9 +20,6 @@ using namespace std::chrono_literals;
 constexpr auto sharing_limit = 5s;
 constexpr auto worth_telling = 100ms;
 constexpr auto log_every = 10s;
-constexpr auto agreeing_again = 1s;
-// So soon does who waits for a key know that nobody is left to put it.
-constexpr auto between_looks = 50ms;
 
 std::uint64_t hash_of(std::string_view words) noexcept {
   std::uint64_t hash = 0xCBF29CE484222325ULL;
@@ -61,20 +58,26 @@ class Occupied {
   std::atomic<bool>& flag_;
 };
 
-}  // namespace
-
-std::string StoreRendezvous::get(const std::string& key, Deadline deadline) {
-  for (;;) {
-    const auto look = Clock::now() + between_looks;
-    const bool is_last = deadline && *deadline <= look;
-    try {
-      return member_.get(key, is_last ? deadline : Deadline(look), site_);
-    } catch (const DeadlineExceeded&) {
-      if (is_last) throw;
-      if (is_broken_.load()) throw InvalidState("one of the group is gone", site_);
-    }
+// The coordinator knows of a wait for as long as it lasts.
+struct ToldWait {
+  ToldWait(Member& of, const Meeting& at) : member(of), meeting(at) {}
+  ~ToldWait() {
+    if (is_told) member.waits_no_more(meeting);
   }
+  ToldWait(const ToldWait&) = delete;
+  ToldWait& operator=(const ToldWait&) = delete;
+
+  Member& member;
+  const Meeting& meeting;
+  bool is_told = false;
+};
+
+// A call that does not end by itself has as long as it takes.
+Deadline to_answer(Deadline deadline) {
+  return deadline ? Deadline(std::max(*deadline, Clock::now()) + answer_takes_at_most) : std::nullopt;
 }
+
+}  // namespace
 
 MeetingPlace::MeetingPlace(Member& member, std::string group, std::vector<int> ranks)
     : member_(member), group_(std::move(group)), ranks_(std::move(ranks)) {
@@ -85,66 +88,92 @@ void MeetingPlace::meet(const std::string& what, Deadline deadline, Site site, c
   const Occupied here(is_occupied_, what, site);
   const Meeting meeting{
       .group = group_, .ranks = ranks_, .what = what, .drains = static_cast<bool>(drain), .deadline = deadline, .site = site};
+  if (is_unsettled_ && !is_broken()) {
+    // The others know already where they meet.
+    settle_sharing(member_.settle(sharing_key(), "not settled in time", ranks_, to_answer(deadline), site));
+  }
   if (is_shared()) return meet_in_memory(meeting, drain);
-  meet_at_coordinator(meeting, drain);
-  if (!std::exchange(has_tried_to_share_, true)) share(site);
+  const std::uint64_t generation = meet_at_coordinator(meeting, drain);
+  if (generation == generation_.load()) return;
+  // Others than those who met last, or the first time.
+  let_go();
+  generation_.store(generation);
+  share(deadline, site);
 }
 
-void MeetingPlace::meet_at_coordinator(const Meeting& meeting, const Drain& drain) {
+void MeetingPlace::let_go() noexcept {
+  const std::lock_guard lock(guard_);
+  shared_.store(nullptr);
+}
+
+std::uint64_t MeetingPlace::meet_at_coordinator(const Meeting& meeting, const Drain& drain) {
   const std::unique_ptr<Arrival> arrival = member_.arrive(meeting);
   // Where the deadline passes before the devices are done, the coordinator's report says so to all.
   if (drain && drain()) arrival->ready();
-  arrival->wait();
+  return arrival->wait();
 }
 
-std::string MeetingPlace::agree(const std::string& what, const std::string& fault, Deadline deadline, Site site) {
-  StoreRendezvous store(member_, ranks_, is_broken_, site);
-  const std::string key = text(group_, "/", what, "/");
-  store.put(text(key, member_.who().rank), fault);
-  Meeting meeting{.group = text(group_, " (", what, ")"), .ranks = ranks_, .what = what, .deadline = deadline, .site = site};
-  for (bool is_settled = false; !is_settled;) {
-    try {
-      member_.arrive(meeting)->wait();
-      is_settled = true;
-    } catch (const CoordinatorLost&) {
-      // The others may have heard what this one has not: all must come to know the same, or the coordinator is lost.
-      if (is_broken_.load()) throw;
-      meeting.deadline = Clock::now() + agreeing_again;
+std::string MeetingPlace::agree(const std::string& key, const std::string& fault, Deadline by, Deadline answer_by, Site site) {
+  StoreRendezvous store(member_, ranks_, generation_, answer_by, site);
+  store.put(text(key, "/", member_.who().rank), fault);
+  std::string verdict;
+  try {
+    if (index_ != 0) return store.get(key, by);
+    for (const int rank : ranks_) {
+      const std::string said = store.get(text(key, "/", rank), by);
+      if (said.empty()) continue;
+      verdict = text("rank ", rank, ": ", said);
+      break;
     }
+  } catch (const CoordinatorLost&) {
+    throw;
+  } catch (const JobAborted&) {
+    throw;
+  } catch (const Error& e) {
+    verdict = e.message();  // somebody is late or gone
   }
-  for (const int rank : ranks_) {
-    const std::string said = store.get(text(key, rank), std::nullopt);  // it is there: all have put before they met
-    if (!said.empty()) return text("rank ", rank, ": ", said);
-  }
-  return {};
+  // The first verdict counts, also for who has been away meanwhile.
+  return member_.settle(key, verdict, ranks_, answer_by, site);
 }
+
+std::string MeetingPlace::sharing_key() const { return text("sharing memory/", group_, "/", generation_.load()); }
 
 // All have just met and all do this next. It counts only if it worked for every one.
-void MeetingPlace::share(Site site) {
+void MeetingPlace::share(Deadline deadline, Site site) {
   if (ranks_.size() > static_cast<std::size_t>(SharedMeeting::most_members)) return;
-  const Deadline limit = Clock::now() + sharing_limit;
-  std::unique_ptr<SharedMeeting> made;
+  owned_.reset();
+  is_unsettled_ = true;
+  const auto limit = std::min(deadline.value_or(Clock::time_point::max()), Clock::now() + sharing_limit);
+  const auto answer_by = limit + answer_takes_at_most;
   std::string fault;
   try {
     try {
-      StoreRendezvous store(member_, ranks_, is_broken_, site);
+      StoreRendezvous store(member_, ranks_, generation_, answer_by, site);
       // Settled by every member for itself: one that is not to share says so, and none does.
       if (!environment_bool("TUTTI_SHARED_MEMORY").value_or(true)) throw InvalidState("TUTTI_SHARED_MEMORY says so", site);
-      made = SharedMeeting::open(store, "meeting/" + group_, static_cast<int>(ranks_.size()), index_, limit);
+      owned_ = SharedMeeting::open(store, text("meeting/", group_, "/", generation_.load()), static_cast<int>(ranks_.size()),
+                                   index_, limit);
     } catch (const Error& e) {
       fault = e.message();
     } catch (const std::bad_alloc&) {
       fault = "no memory is left";
     }
-    fault = agree("sharing memory", fault, limit, site);
+    settle_sharing(agree(sharing_key(), fault, limit, answer_by, site));
   } catch (const Error& e) {
-    // Whoever is gone is named at the next meeting, which is the coordinator's.
-    fault = e.message();
+    // All have met all the same. The next meeting begins with it, or says who is gone.
+    log(LogLevel::debug, text(group_, " has not settled where it meets: ", e.message()));
   }
-  if (!fault.empty()) return log(LogLevel::debug, text(group_, " meets at the coordinator: ", fault));
-  owned_ = std::move(made);
+}
+
+void MeetingPlace::settle_sharing(const std::string& verdict) {
+  is_unsettled_ = false;
+  if (!verdict.empty()) {
+    owned_.reset();
+    return log(LogLevel::debug, text(group_, " meets at the coordinator: ", verdict));
+  }
+  const std::lock_guard lock(guard_);
   shared_.store(owned_.get());
-  if (is_broken_.load()) owned_->fail();
+  if (is_broken()) owned_->fail();
 }
 
 void MeetingPlace::meet_in_memory(const Meeting& meeting, const Drain& drain) {
@@ -153,14 +182,14 @@ void MeetingPlace::meet_in_memory(const Meeting& meeting, const Drain& drain) {
   auto begin = came;
   if (drain) {
     // The others learn at their own deadline that this one still drains.
-    if (!drain()) throw_meeting_failed(explain(meeting, owned_->give_up()), meeting.site);
+    if (!drain()) fail(meeting, owned_->give_up());
     owned_->ready();
     begin = Clock::now();
   }
-  bool is_told = false;
+  ToldWait told(member_, meeting);
   const auto on_delay = [&](const MeetingMembers& so_far) -> Clock::time_point {
-    if (!std::exchange(is_told, true)) {
-      member_.waits_at(meeting);
+    if (!std::exchange(told.is_told, true)) {
+      member_.waits_at(meeting, [shared = owned_.get()] { return shared->is_waiting(); });
       return begin + log_every;
     }
     const auto waited = std::chrono::duration_cast<std::chrono::seconds>(Clock::now() - begin).count();
@@ -169,16 +198,21 @@ void MeetingPlace::meet_in_memory(const Meeting& meeting, const Drain& drain) {
     return Clock::now() + log_every;
   };
   const MeetingOutcome outcome = owned_->wait(meeting.deadline, {.at = begin + worth_telling, .call = on_delay});
-  std::optional<MeetingReport> failure;
-  if (outcome.ending != MeetingState::released) failure = explain(meeting, outcome);
-  if (is_told) member_.waits_no_more(meeting);
-  if (failure) throw_meeting_failed(*std::move(failure), meeting.site);
+  if (outcome.ending != MeetingState::released) fail(meeting, outcome);
+}
+
+void MeetingPlace::fail(const Meeting& meeting, const MeetingOutcome& outcome) {
+  MeetingReport report = explain(meeting, outcome);
+  // All who were there know it now, whether or not each has heard of the loss itself.
+  if (report.cause == MeetingReport::Cause::member_lost && !report.missing.empty()) let_go();
+  throw_meeting_failed(std::move(report), meeting.site);
 }
 
 // What this process saw; why it ended is for the coordinator to say, which knows of deaths, circles and the job's end.
 MeetingReport MeetingPlace::explain(const Meeting& meeting, const MeetingOutcome& outcome) {
   MeetingEnd end;
   end.attempt = outcome.attempt;
+  end.generation = generation_.load();
   if (outcome.ending == MeetingState::failed) end.cause = MeetingReport::Cause::member_lost;
   if (outcome.ending == MeetingState::mismatch) {
     end.cause = MeetingReport::Cause::mismatch;
@@ -197,17 +231,50 @@ MeetingReport MeetingPlace::explain(const Meeting& meeting, const MeetingOutcome
     const bool is_late = outcome.ending == MeetingState::timed_out && meeting.deadline && *meeting.deadline <= now;
     end.waited = std::chrono::round<std::chrono::milliseconds>((is_late ? *meeting.deadline : now) - *outcome.since);
   }
-  return member_.explain(meeting, end);
+  try {
+    return member_.explain(meeting, end, to_answer(meeting.deadline));
+  } catch (const CoordinatorLost&) {
+    // Who is gone it alone knows; who came is in the memory too.
+    if (end.cause == MeetingReport::Cause::member_lost) throw;
+    return as_seen_here(meeting, end);
+  }
 }
 
-void MeetingPlace::lose(int rank) {
+MeetingReport MeetingPlace::as_seen_here(const Meeting& meeting, const MeetingEnd& end) const {
+  MeetingReport report;
+  report.cause = end.cause;
+  report.what = meeting.what;
+  report.group = group_;
+  report.arrived = static_cast<int>(end.arrived.size());
+  report.expected = static_cast<int>(ranks_.size());
+  report.waited = end.waited;
+  report.detail = text("the coordinator did not answer, so this is what rank ", member_.who().rank, " saw",
+                       end.detail.empty() ? "" : "\n", end.detail);
+  const auto list = [&](const std::vector<int>& ranks, bool are_missing, MissingMember::Why why) {
+    for (const int rank : ranks_) {
+      if (std::binary_search(ranks.begin(), ranks.end(), rank) == are_missing) continue;
+      MissingMember member;
+      member.rank = rank;
+      member.why = why;
+      report.missing.push_back(member);
+    }
+  };
+  list(end.arrived, true, MissingMember::Why::not_arrived);
+  list(end.draining, false, MissingMember::Why::draining);
+  return report;
+}
+
+void MeetingPlace::lose(int rank, std::uint64_t ended) {
   if (rank >= 0 && std::find(ranks_.begin(), ranks_.end(), rank) == ranks_.end()) return;
-  is_broken_.store(true);
-  if (SharedMeeting* const shared = shared_.load()) shared->fail();
+  const std::lock_guard lock(guard_);
+  lost_.store(std::max(lost_.load(), ended));
+  SharedMeeting* const shared = shared_.load();
+  if (shared != nullptr && is_broken()) shared->fail();
 }
 
 void MeetingPlace::break_circle(const MeetingReport& report) {
   if (report.group != group_) return;
+  const std::lock_guard lock(guard_);
   if (SharedMeeting* const shared = shared_.load()) shared->end_for_all();
 }
 

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -14,19 +15,23 @@
 
 namespace tutti::detail {
 
-// The coordinator's store, as engines want it, for one group.
+// The coordinator's store, as engines want it, for one group: who waits for a key does so while all of it are there.
 class StoreRendezvous final : public Rendezvous {
  public:
-  // Who waits for a key does so no longer than until the group `is_broken`.
-  StoreRendezvous(Member& member, const std::vector<int>& ranks, const std::atomic<bool>& is_broken, Site site)
-      : member_(member), ranks_(ranks), is_broken_(is_broken), site_(site) {}
-  void put(const std::string& key, const std::string& value) override { member_.put(key, value, site_, ranks_); }
-  std::string get(const std::string& key, Deadline deadline) override;
+  // `put_by`: the coordinator must have answered by then. `generation` is read with each call.
+  StoreRendezvous(Member& member, const std::vector<int>& ranks, const std::atomic<std::uint64_t>& generation, Deadline put_by,
+                  Site site)
+      : member_(member), ranks_(ranks), generation_(generation), put_by_(put_by), site_(site) {}
+  void put(const std::string& key, const std::string& value) override { member_.put(key, value, site_, ranks_, put_by_); }
+  std::string get(const std::string& key, Deadline deadline) override {
+    return member_.get(key, deadline, site_, ranks_, generation_.load());
+  }
 
  private:
   Member& member_;
   const std::vector<int>& ranks_;
-  const std::atomic<bool>& is_broken_;
+  const std::atomic<std::uint64_t>& generation_;
+  Deadline put_by_;
   Site site_;
 };
 
@@ -40,38 +45,46 @@ class MeetingPlace {
   // One thread at a time: throws InvalidState where another of this process is there. Throws MeetingFailed.
   void meet(const std::string& what, Deadline deadline, Site site, const Drain& drain = {});
   // All agreed to meet in shared memory.
-  [[nodiscard]] bool is_shared() const noexcept {
-    return shared_.load(std::memory_order_acquire) != nullptr && !is_broken_.load(std::memory_order_acquire);
-  }
+  [[nodiscard]] bool is_shared() const noexcept { return shared_.load(std::memory_order_acquire) != nullptr && !is_broken(); }
+  // Of the processes that met last (Arrival::wait): the same on all of them.
+  [[nodiscard]] const std::atomic<std::uint64_t>& generation() const noexcept { return generation_; }
 
   [[nodiscard]] const std::string& group() const noexcept { return group_; }
   [[nodiscard]] const std::vector<int>& ranks() const noexcept { return ranks_; }
   [[nodiscard]] int index() const noexcept { return index_; }
 
-  // After each has tried something of its own: what the first that could not says, empty where all could. Throws MeetingFailed.
-  std::string agree(const std::string& what, const std::string& fault, Deadline deadline, Site site);
-  // Somebody is gone: shared memory cannot be used any more.
-  [[nodiscard]] const std::atomic<bool>& is_broken() const noexcept { return is_broken_; }
+  // After each has tried something of its own: what the first that could not says, empty where all could by then. Settled once,
+  // for all. Throws CoordinatorLost where it does not answer by `answer_by`: then it is not known.
+  std::string agree(const std::string& key, const std::string& fault, Deadline by, Deadline answer_by, Site site);
 
   // From the member's thread: one of the group is gone, the job was aborted (-1), or a circle was found.
-  void lose(int rank);
+  void lose(int rank, std::uint64_t ended);
   void break_circle(const MeetingReport& report);
 
  private:
-  void meet_at_coordinator(const Meeting& meeting, const Drain& drain);
+  std::uint64_t meet_at_coordinator(const Meeting& meeting, const Drain& drain);
   void meet_in_memory(const Meeting& meeting, const Drain& drain);
-  void share(Site site);
+  void share(Deadline deadline, Site site);
+  void settle_sharing(const std::string& verdict);
+  [[nodiscard]] std::string sharing_key() const;
+  // One of those who meet is gone: what they share is of no more use.
+  [[nodiscard]] bool is_broken() const noexcept { return lost_.load() > generation_.load(); }
+  void let_go() noexcept;
+  [[noreturn]] void fail(const Meeting& meeting, const MeetingOutcome& outcome);
   [[nodiscard]] MeetingReport explain(const Meeting& meeting, const MeetingOutcome& outcome);
+  [[nodiscard]] MeetingReport as_seen_here(const Meeting& meeting, const MeetingEnd& end) const;
 
   Member& member_;
   const std::string group_;
   const std::vector<int> ranks_;
   int index_ = 0;
-  bool has_tried_to_share_ = false;
-  std::unique_ptr<SharedMeeting> owned_;
+  bool is_unsettled_ = false;             // whether all can share
+  std::unique_ptr<SharedMeeting> owned_;  // used once it is settled that all do
+  std::mutex guard_;                      // shared_ goes only with it
   std::atomic<SharedMeeting*> shared_{nullptr};
   std::atomic<bool> is_occupied_{false};
-  std::atomic<bool> is_broken_{false};
+  std::atomic<std::uint64_t> generation_{0};
+  std::atomic<std::uint64_t> lost_{0};  // the number of the last end of one of them
 };
 
 }  // namespace tutti::detail

@@ -1,5 +1,7 @@
 #include "tutti/mesh/process_collectives.h"
 
+#include <optional>
+
 #include "tutti/base/text.h"
 #include "tutti/exec/dispatch.h"
 #include "tutti/exec/last_call.h"
@@ -18,7 +20,8 @@ struct GroupAttributes {
   DeviceLine* line;  // null: not of GPUs, or not one of each process
   std::int64_t size;
   std::int32_t root;
-  Reduction reduction;
+  Reduction reduction;  // between processes
+  Reduction asked;
   bool is_on_gpu = false;  // known when it runs
 };
 
@@ -49,7 +52,7 @@ std::string said(const KernelCall& call, const GroupAttributes& of) {
   const Operand& in = call.in(0);
   for (std::size_t i = 0; i < in.rank; ++i) shape += text(i == 0 ? "" : ", ", in.axes[i].size);
   std::string how;
-  if (call.op->name == "AllReduce" || call.op->name == "ReduceScatter") how = text(" ", to_string(of.reduction));
+  if (call.op->name == "AllReduce" || call.op->name == "ReduceScatter") how = text(" ", to_string(of.asked));
   if (call.op->name == "Broadcast") how = text(" from ", of.group->ranks()[static_cast<std::size_t>(of.root)]);
   const std::string where = of.line == nullptr ? std::string() : text(" on ", of.line->devices());
   return text(call.op->name, how, " of ", to_string(in.dtype), " (", shape, ")", where);
@@ -78,21 +81,25 @@ class Part {
   journal::Event event_;
 };
 
-Exchange& settled(const KernelCall& call, const KernelContext& context, const GroupAttributes& of) {
-  const Part waiting(journal::EventKind::roll_call, call, context, of);
-  of.group->roll_call(said(call, of), call.site);
-  return of.line != nullptr ? of.line->exchange(of.is_on_gpu, call.site) : of.group->host_exchange(call.site);
-}
-
 // What a kernel does once all are there.
 using Step = void (*)(const KernelCall& call, const GroupAttributes& of, Exchange& exchange);
 
 template <Step step>
 void meet_and_exchange(const KernelCall& call, KernelContext& context) {
   const auto of = call.attributes->as<GroupAttributes>();
-  Exchange& exchange = settled(call, context, of);
-  const Part exchanging(journal::EventKind::exchange, call, context, of);
-  step(call, of, exchange);
+  const std::string what = said(call, of);
+  try {
+    std::optional<Part> part(std::in_place, journal::EventKind::roll_call, call, context, of);
+    of.group->roll_call(what, call.site);
+    Exchange& exchange = of.line != nullptr ? of.line->exchange(of.is_on_gpu, call.site) : of.group->host_exchange(call.site);
+    part.emplace(journal::EventKind::exchange, call, context, of);
+    step(call, of, exchange);
+  } catch (const MeetingFailed&) {
+    throw;
+  } catch (const Error&) {
+    of.group->throw_if_lost(what, call.site);
+    throw;
+  }
 }
 
 void all_reduce_step(const KernelCall& call, const GroupAttributes& of, Exchange& exchange) {
@@ -151,7 +158,7 @@ const OpRow& row(const char* name, const char* function, Infer infer) {
       {.cpu = meet_and_exchange<step>});
 }
 
-Tensor call(const OpRow& op, const ProcessPlace& at, const Tensor& x, Reduction reduction, int root, Site site) {
+Tensor call(const OpRow& op, const ProcessPlace& at, const Tensor& x, Reduction step, Reduction asked, int root, Site site) {
   OpCall made(op, site);
   made.add(x);
   made.pinned = &runtime(site).cpu();
@@ -159,37 +166,38 @@ Tensor call(const OpRow& op, const ProcessPlace& at, const Tensor& x, Reduction 
                                                .line = at.line,
                                                .size = static_cast<std::int64_t>(at.group.ranks().size()),
                                                .root = root,
-                                               .reduction = reduction});
+                                               .reduction = step,
+                                               .asked = asked});
   return dispatch_one(made);
 }
 
 }  // namespace
 
-Tensor process_all_reduce(const ProcessPlace& at, const Tensor& x, Reduction reduction, Site site) {
-  check_reduction(x.dtype(), reduction);
+Tensor process_all_reduce(const ProcessPlace& at, const Tensor& x, Reduction step, Reduction asked, Site site) {
+  check_reduction(x.dtype(), step);
   static const OpRow& op = row<all_reduce_step>("AllReduce", "all_reduce", same_shape);
-  return call(op, at, x, reduction, 0, site);
+  return call(op, at, x, step, asked, 0, site);
 }
 
 Tensor process_broadcast(const ProcessPlace& at, const Tensor& x, int root, Site site) {
   static const OpRow& op = row<broadcast_step>("Broadcast", "broadcast", same_shape);
-  return call(op, at, x, Reduction::sum, root, site);
+  return call(op, at, x, Reduction::sum, Reduction::sum, root, site);
 }
 
 Tensor process_all_gather(const ProcessPlace& at, const Tensor& x, Site site) {
   static const OpRow& op = row<all_gather_step>("AllGather", "all_gather", one_more_axis);
-  return call(op, at, x, Reduction::sum, 0, site);
+  return call(op, at, x, Reduction::sum, Reduction::sum, 0, site);
 }
 
-Tensor process_reduce_scatter(const ProcessPlace& at, const Tensor& x, Reduction reduction, Site site) {
-  check_reduction(x.dtype(), reduction);
+Tensor process_reduce_scatter(const ProcessPlace& at, const Tensor& x, Reduction step, Reduction asked, Site site) {
+  check_reduction(x.dtype(), step);
   static const OpRow& op = row<reduce_scatter_step>("ReduceScatter", "reduce_scatter", one_axis_less);
-  return call(op, at, x, reduction, 0, site);
+  return call(op, at, x, step, asked, 0, site);
 }
 
 Tensor process_all_to_all(const ProcessPlace& at, const Tensor& x, Site site) {
   static const OpRow& op = row<all_to_all_step>("AllToAll", "all_to_all", same_shape);
-  return call(op, at, x, Reduction::sum, 0, site);
+  return call(op, at, x, Reduction::sum, Reduction::sum, 0, site);
 }
 
 }  // namespace tutti::detail

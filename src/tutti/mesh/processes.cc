@@ -28,6 +28,10 @@ using namespace std::chrono_literals;
 
 constexpr auto opening_limit = 30s;
 constexpr auto agreeing_limit = 5s;
+// Not one of the attempts at which a meeting in shared memory failed.
+constexpr std::uint64_t after_roll_call = std::uint64_t{1} << 63U;
+// A connection to who has died may end before the coordinator says so.
+constexpr auto news_takes_at_most = 500ms;
 
 // What this process says of itself: what its devices are at, or what it last asked of them.
 std::string doing() {
@@ -68,9 +72,14 @@ class Job {
     joined(options, site);
   }
 
-  ProcessGroup& group(const std::vector<int>& ranks, Site site) {
-    const auto lock = hold(site);
-    Member* const member = joined({}, site);
+  ProcessGroup& group(const std::vector<int>& ranks, Site site, Deadline deadline) {
+    const auto lock = hold(site, deadline);
+    JobOptions options;
+    if (deadline) {
+      const auto left = std::chrono::ceil<std::chrono::milliseconds>(*deadline - Clock::now());
+      options.connect_timeout = std::clamp(left, std::chrono::milliseconds(1), options.connect_timeout);
+    }
+    Member* const member = joined(options, site);
     if (member == nullptr)
       throw InvalidState(text("this needs ", ranks.size(), " processes and this one is alone: start it with `tutti launch -n ",
                               ranks.back() + 1, " -- ./program`, or with torchrun, mpirun or srun"),
@@ -84,7 +93,7 @@ class Job {
         for (const int rank : ranks) name += text(rank == ranks.front() ? " " : ",", rank);
       }
       auto made = std::make_unique<ProcessGroup>(*member, name, ranks);
-      for (const auto& [rank, why] : losses()) made->lose(rank, why);
+      for (const Lost& loss : losses()) made->lose(loss.rank, loss.why, loss.ended);
       const std::lock_guard short_lock(guard_);
       found = std::move(made);
       all_.push_back(found.get());
@@ -96,7 +105,7 @@ class Job {
     // Until what its GPUs have sent is there, and the coordinator has heard.
     const BlockingRegion leaving(SyncReason::shutdown, Site{});
     for (ProcessGroup* group : groups()) group->close();
-    lose(-1, "this process is ending");
+    lose(-1, "this process is ending", never_back);
     Member* left = nullptr;
     {
       const std::lock_guard lock(mutex_);
@@ -107,12 +116,21 @@ class Job {
   }
 
  private:
+  struct Lost {
+    int rank;
+    std::string why;
+    std::uint64_t ended;
+  };
+
   // Who finds another thread joining waits for it, which is a passage of the door like the joining itself.
-  std::unique_lock<std::mutex> hold(Site site) {
+  std::unique_lock<std::timed_mutex> hold(Site site, Deadline deadline = {}) {
     std::unique_lock lock(mutex_, std::try_to_lock);
-    if (!lock) {
-      const BlockingRegion waiting(SyncReason::joining, site);
+    if (lock) return lock;
+    const BlockingRegion waiting(SyncReason::joining, site);
+    if (!deadline) {
       lock.lock();
+    } else if (!lock.try_lock_until(*deadline)) {
+      throw DeadlineExceeded("another thread of this process still joins the job", site);
     }
     return lock;
   }
@@ -138,7 +156,7 @@ class Job {
                                .doing = doing},
                               site);
     note_calls_from_now_on();
-    member_->on_loss([this](int rank, const std::string& why) { lose(rank, why); });
+    member_->on_loss([this](int rank, const std::string& why, std::uint64_t ended) { lose(rank, why, ended); });
     member_->on_deadlock([this](const MeetingReport& report) {
       for (ProcessGroup* group : groups()) group->break_circle(report);
     });
@@ -157,30 +175,31 @@ class Job {
                             site);
   }
 
-  void lose(int rank, const std::string& why) noexcept {
+  void lose(int rank, const std::string& why, std::uint64_t ended) noexcept {
     {
       const std::lock_guard lock(guard_);
-      losses_.emplace_back(rank, why);
+      std::erase_if(losses_, [rank](const Lost& loss) { return loss.rank == rank; });
+      losses_.push_back({rank, why, ended});
     }
-    for (ProcessGroup* group : groups()) group->lose(rank, why);
+    for (ProcessGroup* group : groups()) group->lose(rank, why, ended);
   }
 
   std::vector<ProcessGroup*> groups() {
     const std::lock_guard lock(guard_);
     return all_;
   }
-  std::vector<std::pair<int, std::string>> losses() {
+  std::vector<Lost> losses() {
     const std::lock_guard lock(guard_);
     return losses_;
   }
 
-  std::mutex mutex_;  // held while the job is joined
+  std::timed_mutex mutex_;  // held while the job is joined
   std::optional<Membership> membership_;
   std::shared_ptr<Member> member_;
   std::map<std::vector<int>, std::unique_ptr<ProcessGroup>> groups_;
   ShortLock guard_;  // what the member's thread touches
   std::vector<ProcessGroup*> all_;
-  std::vector<std::pair<int, std::string>> losses_;
+  std::vector<Lost> losses_;  // the last of each rank
 };
 
 }  // namespace
@@ -189,14 +208,25 @@ ProcessGroup::ProcessGroup(Member& member, const std::string& name, const std::v
     : member_(member),
       barriers_(member, name, ranks),
       roll_calls_(member, name + " (collectives)", ranks),
-      store_(member, roll_calls_.ranks(), roll_calls_.is_broken(), Site()),
+      store_(member, roll_calls_.ranks(), roll_calls_.generation(), std::nullopt, Site()),
       stream_("CPU:0", {.may_block = true}) {}
 
 void ProcessGroup::roll_call(const std::string& what, Site site) { roll_calls_.meet(what, std::nullopt, site); }
 
 Exchange& ProcessGroup::host_exchange(Site site) {
-  if (owned_ == nullptr) open_exchange(site);
+  if (owned_ == nullptr || made_for_ != generation()) open_exchange(site);
   return *owned_;
+}
+
+void ProcessGroup::throw_if_lost(const std::string& what, Site site) {
+  {
+    std::unique_lock lock(guard_);
+    if (!is_lost_.wait_for(lock, news_takes_at_most, [this] { return is_lost(); })) return;
+  }
+  const Meeting meeting{.group = roll_calls_.group(), .ranks = ranks(), .what = what, .site = site};
+  const MeetingEnd end{
+      .attempt = after_roll_call, .generation = generation(), .cause = MeetingReport::Cause::member_lost, .arrived = ranks()};
+  throw_meeting_failed(member_.explain(meeting, end), site);
 }
 
 DeviceLine& ProcessGroup::line(const std::string& devices, Device& own) {
@@ -205,7 +235,7 @@ DeviceLine& ProcessGroup::line(const std::string& devices, Device& own) {
     if (each->devices() == devices) return *each;
   }
   DeviceLine& made = *lines_.emplace_back(std::make_unique<DeviceLine>(*this, devices, own));
-  if (!lost_.empty()) made.fail(lost_);
+  if (!lost_.empty()) made.fail(lost_, ended_);
   return made;
 }
 
@@ -223,7 +253,18 @@ void ProcessGroup::close() noexcept {
 // All have just answered the roll call and come here next. It counts only if it worked for every one: who has none would let the
 // others wait in theirs for ever.
 void ProcessGroup::open_exchange(Site site) {
-  const std::string key = text("exchange/", name(), "/", openings_++);
+  const std::uint64_t generation = this->generation();
+  std::stop_token stop;
+  {
+    const std::lock_guard lock(guard_);
+    exchange_ = nullptr;
+    gives_up_ = std::stop_source();
+    if (is_lost()) gives_up_.request_stop();
+    stop = gives_up_.get_token();
+  }
+  owned_.reset();
+  if (std::exchange(made_for_, generation) != generation) openings_ = 0;
+  const std::string key = text("exchange/", name(), "/", generation, "/", openings_++);
   const auto size = static_cast<int>(ranks().size());
   const Deadline limit = Clock::now() + opening_limit;
   std::unique_ptr<Exchange> made;
@@ -236,32 +277,37 @@ void ProcessGroup::open_exchange(Site site) {
                                   {.address = member_.local_host(),
                                    .secret = member_.who().secret,
                                    .encrypts = environment_bool("TUTTI_ENCRYPT").value_or(true),
-                                   .stop = gives_up_.get_token()});
+                                   .stop = stop});
     }
   } catch (const Error& e) {
     fault = e.message();
   } catch (const std::bad_alloc&) {
     fault = "no memory is left";
   }
-  fault = roll_calls_.agree(text("opening an exchange, try ", openings_), fault, *limit + agreeing_limit, site);
+  fault = roll_calls_.agree(text(key, "/agreed"), fault, *limit + agreeing_limit, std::nullopt, site);
   if (!fault.empty()) throw ExchangeFailed(text("the processes of ", name(), " cannot exchange tensors: ", fault), site);
   owned_ = std::move(made);
-  exchange_.store(owned_.get());
   const std::lock_guard lock(guard_);
-  if (!lost_.empty()) owned_->fail(lost_.c_str());
+  exchange_ = owned_.get();
+  if (is_lost()) owned_->fail(lost_.c_str());
 }
 
-void ProcessGroup::lose(int rank, const std::string& why) {
-  barriers_.lose(rank);
-  roll_calls_.lose(rank);
+void ProcessGroup::lose(int rank, const std::string& why, std::uint64_t ended) {
+  barriers_.lose(rank, ended);
+  roll_calls_.lose(rank, ended);
   if (rank >= 0 && std::find(ranks().begin(), ranks().end(), rank) == ranks().end()) return;
   {
     const std::lock_guard lock(guard_);
+    if (ended < ended_) return;
     lost_ = why;
+    ended_ = ended;
+    if (is_lost()) {
+      gives_up_.request_stop();
+      if (exchange_ != nullptr) exchange_->fail(why.c_str());
+    }
   }
-  gives_up_.request_stop();
-  if (Exchange* const exchange = exchange_.load()) exchange->fail(why.c_str());
-  for (DeviceLine* line : lines()) line->fail(why);
+  is_lost_.notify_all();
+  for (DeviceLine* line : lines()) line->fail(why, ended);
 }
 
 void ProcessGroup::break_circle(const MeetingReport& report) {
@@ -271,7 +317,9 @@ void ProcessGroup::break_circle(const MeetingReport& report) {
 
 Member* joined_member(Site site) { return Job::get().member(site); }
 
-ProcessGroup& process_group(const std::vector<int>& ranks, Site site) { return Job::get().group(ranks, site); }
+ProcessGroup& process_group(const std::vector<int>& ranks, Site site, Deadline deadline) {
+  return Job::get().group(ranks, site, deadline);
+}
 
 }  // namespace detail
 

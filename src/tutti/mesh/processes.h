@@ -1,6 +1,7 @@
 // The job's processes and the groups of them that work together. For the files of this module.
 #pragma once
 
+#include <condition_variable>
 #include <memory>
 #include <mutex>
 #include <stop_token>
@@ -29,14 +30,18 @@ class ProcessGroup {
   // exchanges memory of the host.
   void roll_call(const std::string& what, Site site);
   Exchange& host_exchange(Site site);
+  // After an exchange that failed: throws MemberLost where that is because somebody is gone, or what has ended the job.
+  void throw_if_lost(const std::string& what, Site site);
   // Of these devices, one of each process, `own` among them.
   DeviceLine& line(const std::string& devices, Device& own);
   [[nodiscard]] Rendezvous& store() noexcept { return store_; }
+  // Of the processes that answered the last roll call; with others, everything between them is made anew.
+  [[nodiscard]] std::uint64_t generation() const noexcept { return roll_calls_.generation().load(); }
   // Where its collectives run.
   [[nodiscard]] Stream& stream() noexcept { return stream_; }
 
   // From the member's thread.
-  void lose(int rank, const std::string& why);
+  void lose(int rank, const std::string& why, std::uint64_t ended);
   void break_circle(const MeetingReport& report);
   // The process ends: what its GPUs have sent arrives.
   void close() noexcept;
@@ -44,6 +49,7 @@ class ProcessGroup {
  private:
   void open_exchange(Site site);
   std::vector<DeviceLine*> lines();
+  [[nodiscard]] bool is_lost() const { return ended_ > generation(); }
 
   Member& member_;
   MeetingPlace barriers_;
@@ -51,17 +57,21 @@ class ProcessGroup {
   StoreRendezvous store_;  // outlives the exchange
   Stream stream_;
   std::unique_ptr<Exchange> owned_;
-  std::atomic<Exchange*> exchange_{nullptr};
-  int openings_ = 0;           // so many were tried, by all
-  std::stop_source gives_up_;  // opening one
-  ShortLock guard_;
-  std::string lost_;  // why; empty: all are there
+  std::uint64_t made_for_ = 0;  // generation
+  int openings_ = 0;            // so many were tried for it, by all
+  std::mutex guard_;
+  std::condition_variable is_lost_;
+  Exchange* exchange_ = nullptr;  // as owned_, once it counts
+  std::stop_source gives_up_;     // opening one
+  std::string lost_;              // why; empty: nobody ever was
+  std::uint64_t ended_ = 0;       // the number of that end
   std::vector<std::unique_ptr<DeviceLine>> lines_;
 };
 
 // Joins the job if it was not joined yet.
 Member* joined_member(Site site);
-// Of these ranks, ascending, this process among them and at least one other. Throws InvalidState in a process that is alone.
-ProcessGroup& process_group(const std::vector<int>& ranks, Site site);
+// Of these ranks, ascending, this process among them and at least one other. Throws InvalidState in a process that is alone, and
+// DeadlineExceeded where the job cannot be joined by then.
+ProcessGroup& process_group(const std::vector<int>& ranks, Site site, Deadline deadline = {});
 
 }  // namespace tutti::detail

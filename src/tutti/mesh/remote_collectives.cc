@@ -87,7 +87,7 @@ std::vector<Tensor> RemoteGroup::all_reduce(Reduction reduction) {
   std::vector<Tensor> mine;
   for (std::size_t i = 0; i < group_.local.size(); ++i) mine.push_back(widens ? cast(at_home(i), DType::f32, site_) : at_home(i));
   const Reduction step = between_processes(reduction, dtype);
-  Tensor all = process_all_reduce(processes(), reduced(mine, step, site_), step, site_);
+  Tensor all = process_all_reduce(processes(), reduced(mine, step, site_), step, reduction, site_);
   if (reduction == Reduction::mean) all = cast(divide(all, static_cast<double>(group_.size()), site_), dtype, site_);
   return std::vector<Tensor>(group_.local.size(), all);
 }
@@ -123,7 +123,7 @@ std::vector<Tensor> RemoteGroup::reduce_scatter(std::size_t axis, Reduction redu
     }
     return reduced(parts, step, site_);
   });
-  Tensor all = process_reduce_scatter(processes(), mine, step, site_);
+  Tensor all = process_reduce_scatter(processes(), mine, step, reduction, site_);
   if (reduction == Reduction::mean) all = cast(divide(all, static_cast<double>(group_.size()), site_), dtype, site_);
   std::vector<Tensor> out;
   for (std::size_t slot = 0; slot < group_.local.size(); ++slot)

@@ -47,6 +47,10 @@ void Assembly::hello(SessionId from, wire::FieldReader& in, Time now) {
   }
   const auto rank = static_cast<int>(hello.rank);
   if (roster_.seat(rank).state != Seat::State::never_came) forget_groups_of(rank, now);
+  // Whoever counted on the one before has not been told of its leave.
+  if (roster_.seat(rank).state == Seat::State::left && roster_.seat(rank).gone_for_good()) {
+    for (const auto& [session, member] : ranks_) outbox_.send(session, lost_frame(rank));
+  }
   roster_.sit_down(hello, from, now);
   ranks_.emplace(from, rank);
   anybody_came_ = true;
@@ -57,9 +61,7 @@ void Assembly::hello(SessionId from, wire::FieldReader& in, Time now) {
       message(Answer::welcome, [&](wire::FieldWriter& out) { out.i64(options_.dead_after.count()).i64(nanoseconds_of(now)); });
   for (int other = 0; other < roster_.world() && roster_.any_gone_for_good(); ++other) {
     if (roster_.seat(other).state != Seat::State::dead) continue;
-    append_message(frames, Answer::lost, [&](wire::FieldWriter& out) {
-      out.u32(static_cast<std::uint32_t>(other)).text(text(roster_.name(other), " died"));
-    });
+    frames += lost_frame(other);
   }
   outbox_.send(from, frames);
 }
@@ -98,25 +100,34 @@ bool Assembly::handle(int rank, Request request, wire::FieldReader& in, Time now
                    }));
       return true;
     }
-    case Request::put: return put(rank, in, now);
+    case Request::put:
+    case Request::settle: return put(rank, request == Request::settle, in, now);
     case Request::get: return get(rank, in);
     case Request::forget: {
       const std::uint64_t ticket = in.u64();
-      if (in.done() && store_.forget({rank, ticket})) --roster_.seat(rank).open_requests;
+      if (in.done() && store_.forget({.rank = rank, .ticket = ticket})) --roster_.seat(rank).open_requests;
       return in.done();
     }
     case Request::abort: return abort(rank, in);
     case Request::explain: return explain(rank, in, now);
     case Request::waits_at:
     case Request::waits_no_more: {
+      const std::uint64_t wait = request == Request::waits_at ? in.u64() : 0;
       Call call = Call::read(in, options_.world);
       if (!in.done() || !std::binary_search(call.ranks.begin(), call.ranks.end(), rank)) return false;
       if (request == Request::waits_no_more) {
         meetings_.waits_no_more(rank, call, now);
       } else if (may_ask_more(rank)) {
-        meetings_.waits_at(rank, std::move(call), now);
+        meetings_.waits_at(rank, wait, std::move(call), now);
       }
       return true;
+    }
+    case Request::still_waits: {
+      const std::uint64_t wait = in.u64();
+      const std::uint64_t question = in.u64();
+      const bool still = in.u8() != 0;
+      if (in.done()) meetings_.still_waits(rank, wait, question, still, now);
+      return in.done();
     }
     case Request::leave:
       if (in.done()) leave(rank, now);
@@ -128,8 +139,8 @@ bool Assembly::handle(int rank, Request request, wire::FieldReader& in, Time now
 
 bool Assembly::may_ask_more(int rank) const { return roster_.seat(rank).open_requests < most_open_requests; }
 
-void Assembly::decline(int rank, std::uint64_t ticket, std::string_view why) {
-  outbox_.send(roster_.seat(rank).session, message(Answer::declined, [&](wire::FieldWriter& out) { out.u64(ticket).text(why); }));
+void Assembly::answer(int rank, Answer kind, std::uint64_t ticket, std::string_view words) {
+  outbox_.send(roster_.seat(rank).session, message(kind, [&](wire::FieldWriter& out) { out.u64(ticket).text(words); }));
 }
 
 bool Assembly::arrive(int rank, wire::FieldReader& in, Time now) {
@@ -141,7 +152,7 @@ bool Assembly::arrive(int rank, wire::FieldReader& in, Time now) {
   if (!in.done() || !std::binary_search(call.ranks.begin(), call.ranks.end(), rank)) return false;
   if (aborted_) return true;  // it has been told
   if (!may_ask_more(rank)) {
-    decline(rank, ticket, text("rank ", rank, " has ", most_open_requests, " requests open already"));
+    answer(rank, Answer::declined, ticket, text("rank ", rank, " has ", most_open_requests, " requests open already"));
     return true;
   }
   // It was long on its way, and its maker has given it up. It completes a meeting at which it is waited for, but it neither opens
@@ -154,28 +165,36 @@ bool Assembly::arrive(int rank, wire::FieldReader& in, Time now) {
   constexpr std::int64_t longest = std::int64_t{365} * 24 * 3600 * 1'000'000'000;
   const Deadline deadline = timeout < 0 ? Deadline() : now + std::chrono::nanoseconds(std::min(timeout, longest));
   if (const std::string why = meetings_.arrive(rank, ticket, std::move(call), drains, deadline, now); !why.empty()) {
-    decline(rank, ticket, why);
+    answer(rank, Answer::declined, ticket, why);
   }
   return true;
 }
 
-bool Assembly::put(int rank, wire::FieldReader& in, Time now) {
+bool Assembly::put(int rank, bool settles, wire::FieldReader& in, Time now) {
   const std::uint64_t ticket = in.u64();
   const std::string key(in.text(longest_key));
   const std::string value(in.text(longest_value));
   std::vector<int> ranks = in.ranks(options_.world);
   if (!in.done()) return false;
+  if (const std::string* const stands = settles ? store_.find(key) : nullptr) {
+    answer(rank, Answer::value, ticket, *stands);
+    return true;
+  }
   const bool is_broken = std::any_of(ranks.begin(), ranks.end(), [this](int r) { return roster_.seat(r).gone_for_good(); });
   std::vector<Store::Asker> waited;
   if (!store_.put(key, value, std::move(ranks), is_broken ? Deadline(now + options_.dead_after) : std::nullopt, waited)) {
-    decline(rank, ticket, text("the store is full: it holds ", human_bytes(store_.held()), " of ", human_bytes(store_.limit())));
+    answer(rank, Answer::declined, ticket,
+           text("the store is full: it holds ", human_bytes(store_.held()), " of ", human_bytes(store_.limit())));
     return true;
   }
-  outbox_.send(roster_.seat(rank).session, message(Answer::stored, [&](wire::FieldWriter& out) { out.u64(ticket); }));
+  if (settles) {
+    answer(rank, Answer::value, ticket, value);
+  } else {
+    outbox_.send(roster_.seat(rank).session, message(Answer::stored, [&](wire::FieldWriter& out) { out.u64(ticket); }));
+  }
   for (const Store::Asker& asker : waited) {
     --roster_.seat(asker.rank).open_requests;
-    outbox_.send(roster_.seat(asker.rank).session,
-                 message(Answer::value, [&](wire::FieldWriter& out) { out.u64(asker.ticket).text(value); }));
+    answer(asker.rank, Answer::value, asker.ticket, value);
   }
   return true;
 }
@@ -183,15 +202,20 @@ bool Assembly::put(int rank, wire::FieldReader& in, Time now) {
 bool Assembly::get(int rank, wire::FieldReader& in) {
   const std::uint64_t ticket = in.u64();
   const std::string key(in.text(longest_key));
+  std::vector<int> needs = in.ranks(options_.world);
+  const std::uint64_t generation = in.u64();
   if (!in.done()) return false;
-  if (!may_ask_more(rank)) {
-    decline(rank, ticket, text("rank ", rank, " has ", most_open_requests, " requests open already"));
-    return true;
-  }
-  if (const std::string* value = store_.get(key, {rank, ticket})) {
-    outbox_.send(roster_.seat(rank).session,
-                 message(Answer::value, [&](wire::FieldWriter& out) { out.u64(ticket).text(*value); }));
+  const auto gone = std::find_if(needs.begin(), needs.end(), [&](int r) {
+    return roster_.seat(r).gone_for_good() || (generation != 0 && roster_.seat(r).generation > generation);
+  });
+  if (const std::string* const value = store_.find(key)) {
+    answer(rank, Answer::value, ticket, *value);
+  } else if (gone != needs.end()) {
+    answer(rank, Answer::gone, ticket, roster_.end_of(*gone));
+  } else if (!may_ask_more(rank)) {
+    answer(rank, Answer::declined, ticket, text("rank ", rank, " has ", most_open_requests, " requests open already"));
   } else {
+    store_.wait(key, {rank, ticket, std::move(needs)});
     ++roster_.seat(rank).open_requests;
   }
   return true;
@@ -214,33 +238,41 @@ bool Assembly::abort(int rank, wire::FieldReader& in) {
 bool Assembly::explain(int rank, wire::FieldReader& in, Time now) {
   const std::uint64_t ticket = in.u64();
   const Call call = Call::read(in, options_.world);
-  const std::uint64_t attempt = in.u64();
-  const std::uint8_t cause = in.u8();
-  const std::vector<int> arrived = in.ranks(options_.world);
-  const std::vector<int> draining = in.ranks(options_.world);
-  const std::chrono::milliseconds waited = read_time(in);
-  const std::string detail(in.text(longest_detail));
-  if (!in.done() || cause > static_cast<std::uint8_t>(MeetingReport::Cause::aborted)) return false;
-  auto known = std::find_if(explanations_.begin(), explanations_.end(),
-                            [&](const Explanation& e) { return e.attempt == attempt && e.group == call.group; });
-  if (known == explanations_.end()) {
-    if (explanations_.size() == most_explanations) explanations_.pop_front();
-    const MeetingEnd end{attempt, static_cast<MeetingReport::Cause>(cause), arrived, draining, waited, detail};
-    explanations_.push_back({call.group, call.ranks, attempt, meetings_.explain(call, end, now)});
-    known = std::prev(explanations_.end());
-  }
+  const MeetingEnd end = read_end(in, options_.world);
+  if (!in.done()) return false;
   outbox_.send(roster_.seat(rank).session, message(Answer::explained, [&](wire::FieldWriter& out) {
                  out.u64(ticket);
                  // Who asks may have seen the meeting end before it heard why.
-                 append_report(out, aborted_ ? *aborted_ : known->report);
+                 append_report(out, aborted_ ? *aborted_ : explanation(rank, call, end, now));
                }));
   return true;
+}
+
+MeetingReport Assembly::explanation(int rank, const Call& call, const MeetingEnd& end, Time now) {
+  const auto known = std::find_if(explanations_.begin(), explanations_.end(), [&](const Explanation& e) {
+    return e.attempt == end.attempt && e.generation == end.generation && e.group == call.group;
+  });
+  if (known != explanations_.end()) return known->report;
+  // Some were there when it ended, and some come later.
+  if (end.cause == MeetingReport::Cause::member_lost) {
+    if (auto loss = meetings_.explain_loss(rank, call, now)) return *std::move(loss);
+  }
+  if (explanations_.size() == most_explanations) explanations_.pop_front();
+  explanations_.push_back({call.group, call.ranks, end.attempt, end.generation, meetings_.explain(call, end, now)});
+  return explanations_.back().report;
+}
+
+std::string Assembly::lost_frame(int rank) const {
+  return message(Answer::lost, [&](wire::FieldWriter& out) {
+    out.u32(static_cast<std::uint32_t>(rank)).u64(roster_.seat(rank).ended).text(roster_.end_of(rank));
+  });
 }
 
 void Assembly::forget_groups_of(int rank, Time now) {
   store_.forget_groups_of(rank, now);
   store_.tick(now);
   std::erase_if(explanations_, [rank](const Explanation& e) { return std::binary_search(e.ranks.begin(), e.ranks.end(), rank); });
+  meetings_.member_back(rank);
 }
 
 void Assembly::leave(int rank, Time now) {
@@ -266,12 +298,17 @@ void Assembly::stand_up(int rank, Seat::State as, std::string how, Time now) {
   store_.forget_all(rank);
   roster_.stand_up(rank, as, std::move(how), now);
   if (roster_.here() == 0) empty_since_ = now;
-  if (roster_.seat(rank).gone_for_good()) store_.forget_groups_of(rank, now + options_.dead_after);
+  const std::string why = roster_.end_of(rank);
+  if (roster_.seat(rank).gone_for_good()) {
+    store_.forget_groups_of(rank, now + options_.dead_after);
+    for (const Store::Asker& asker : store_.take_who_need(rank)) {
+      --roster_.seat(asker.rank).open_requests;
+      answer(asker.rank, Answer::gone, asker.ticket, why);
+    }
+  }
   meetings_.member_gone(rank, now);
   if (as != Seat::State::dead) return;
-  const std::string why = text(roster_.name(rank), " died", roster_.seat(rank).how.empty() ? "" : ": ", roster_.seat(rank).how);
-  const std::string frame =
-      message(Answer::lost, [&](wire::FieldWriter& out) { out.u32(static_cast<std::uint32_t>(rank)).text(why); });
+  const std::string frame = lost_frame(rank);
   for (const auto& [session, member] : ranks_) outbox_.send(session, frame);
 }
 

@@ -51,6 +51,7 @@ class Assembly {
     std::string group;
     std::vector<int> ranks;
     std::uint64_t attempt = 0;
+    std::uint64_t generation = 0;
     MeetingReport report;
   };
 
@@ -58,17 +59,20 @@ class Assembly {
   // False: no message of ours.
   bool handle(int rank, Request request, wire::FieldReader& in, Time now);
   bool arrive(int rank, wire::FieldReader& in, Time now);
-  bool put(int rank, wire::FieldReader& in, Time now);
+  // What is told to others is `settle`d: the first to put counts.
+  bool put(int rank, bool settles, wire::FieldReader& in, Time now);
   bool get(int rank, wire::FieldReader& in);
   bool abort(int rank, wire::FieldReader& in);
   bool explain(int rank, wire::FieldReader& in, Time now);
+  [[nodiscard]] MeetingReport explanation(int rank, const Call& call, const MeetingEnd& end, Time now);
+  void answer(int rank, Answer kind, std::uint64_t ticket, std::string_view text);
   void leave(int rank, Time now);
+  [[nodiscard]] std::string lost_frame(int rank) const;
   // What was kept for its groups is of others who held its seat.
   void forget_groups_of(int rank, Time now);
   void stand_up(int rank, Seat::State as, std::string how, Time now);
   // Tells it why, and counts it as dead.
   void drop(int rank, const std::string& why, Time now);
-  void decline(int rank, std::uint64_t ticket, std::string_view why);
   [[nodiscard]] bool may_ask_more(int rank) const;
 
   AssemblyOptions options_;

@@ -1,5 +1,6 @@
 // Meetings that wait for each other in a circle.
 #include <algorithm>
+#include <utility>
 
 #include "tutti/base/text.h"
 #include "tutti/mesh/control/meetings.h"
@@ -18,7 +19,7 @@ void Meetings::forget_circle(const std::string& key) {
   std::erase_if(circles_, [&](const auto& known) { return known.first == key; });
 }
 
-std::string Meetings::waits_at(int rank, Call call, Time now) {
+std::string Meetings::waits_at(int rank, std::uint64_t wait, Call call, Time now) {
   const std::string place_key = key(call, true);
   const auto group = groups_.find(place_key);
   if (group == groups_.end()) forget_circle(place_key);
@@ -27,12 +28,12 @@ std::string Meetings::waits_at(int rank, Call call, Time now) {
   Place* place = meeting->place(rank);
   // Members that do not agree on the group find that out where they meet.
   if (place == nullptr || place->here) return {};
-  *place = {true, true, 0, std::nullopt, std::move(call.site)};
+  *place = {.here = true, .ready = true, .ticket = wait, .deadline = {}, .site = std::move(call.site)};
   ++meeting->came;
   ++meeting->ready;
   at_[static_cast<std::size_t>(rank)].push_back(meeting);
   changed(*meeting, now);
-  if (cannot_fill(*meeting)) fail(*meeting, report(*meeting, MeetingReport::Cause::member_lost, now));
+  if (cannot_fill(meeting->ranks)) fail_for_loss(*meeting, now);
   return {};
 }
 
@@ -44,6 +45,17 @@ void Meetings::waits_no_more(int rank, const Call& call, Time now) {
   Open& meeting = *group->second.front();
   const Place* place = meeting.place(rank);
   if (place != nullptr && place->here) leave(meeting, rank, now);
+}
+
+void Meetings::still_waits(int rank, std::uint64_t wait, std::uint64_t question, bool still, Time now) {
+  for (Open* meeting : at_[static_cast<std::size_t>(rank)]) {
+    Place& place = *meeting->place(rank);
+    if (!meeting->elsewhere || place.ticket != wait) continue;
+    if (!still) return leave(*meeting, rank, now);
+    place.confirmed = question;
+    look_at_ = now;
+    return;
+  }
 }
 
 // Whoever is in a meeting that may go on, or in none, may come to another one afterwards.
@@ -95,16 +107,35 @@ std::string Meetings::circle(const std::vector<Open*>& stuck) {
   return words;
 }
 
+// A meeting elsewhere may have ended while one of its members was stopped and could not say so. Who waited before the question
+// and waits after it waited meanwhile; so once all have said yes there was a moment at which all did.
+bool Meetings::all_confirm(const std::vector<Open*>& stuck) {
+  bool all = true;
+  for (Open* meeting : stuck) {
+    for (std::size_t i = 0; i < meeting->ranks.size() && meeting->elsewhere; ++i) {
+      Place& place = meeting->places[i];
+      if (!place.here || place.confirmed == question_) continue;
+      all = false;
+      if (std::exchange(place.asked, question_) == question_) continue;
+      outbox_.send(roster_.seat(meeting->ranks[i]).session,
+                   message(Answer::still, [&](wire::FieldWriter& out) { out.u64(place.ticket).u64(question_); }));
+    }
+  }
+  return all;
+}
+
 void Meetings::look_for_deadlock(Time now) {
   const std::vector<Open*> stuck = find_stuck();
   std::vector<std::pair<std::uint64_t, std::uint32_t>> seen;
   for (const Open* meeting : stuck) seen.emplace_back(meeting->id, meeting->changes);
   if (stuck.empty() || seen != seen_stuck_) {
     seen_stuck_ = std::move(seen);
+    ++question_;
     look_at_ = stuck.empty() ? Deadline() : now + deadlock_after;
     return;
   }
   look_at_.reset();
+  if (!all_confirm(stuck)) return;
   seen_stuck_.clear();
   // The reports of all before the first ends: each says where the others wait.
   const std::string words = circle(stuck);

@@ -147,7 +147,7 @@ void Link::close_ticket(std::uint64_t ticket) noexcept {
   answers_.erase(ticket);
 }
 
-void Link::on_loss(std::function<void(int, const std::string&)> call) {
+void Link::on_loss(std::function<void(int, const std::string&, std::uint64_t)> call) {
   const std::lock_guard lock(mutex_);
   on_loss_ = std::move(call);
   if (!news_.empty()) wake();
@@ -156,6 +156,11 @@ void Link::on_loss(std::function<void(int, const std::string&)> call) {
 void Link::on_deadlock(std::function<void(const MeetingReport&)> call) {
   const std::lock_guard lock(mutex_);
   on_deadlock_ = std::move(call);
+}
+
+void Link::on_question(std::function<bool(std::uint64_t)> call) {
+  const std::lock_guard lock(mutex_);
+  on_question_ = std::move(call);
 }
 
 void Link::wake() noexcept {
@@ -179,7 +184,7 @@ void Link::watch() {
 void Link::end(const std::string& why) {
   if (!ended_.empty()) return;
   ended_ = leaving_ ? has_left : why;  // the coordinator hangs up on who has left
-  if (!leaving_) tell_news({-1, why, std::nullopt});
+  if (!leaving_) tell_news({.why = why});
   unsent_.clear();
   watch();
   // Wakes who reads.

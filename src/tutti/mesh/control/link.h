@@ -58,8 +58,10 @@ class Link {
   // Until the job is aborted, or the deadline.
   void wait_for_abort(Clock::time_point until);
 
-  void on_loss(std::function<void(int rank, const std::string& why)> call);
+  void on_loss(std::function<void(int rank, const std::string& why, std::uint64_t ended)> call);
   void on_deadlock(std::function<void(const MeetingReport& report)> call);
+  // Whether this process still waits where it told that it does, by the number it gave.
+  void on_question(std::function<bool(std::uint64_t wait)> call);
 
   [[nodiscard]] bool forked() const noexcept;
   // Throws what ended the link, if something has.
@@ -72,10 +74,16 @@ class Link {
   [[nodiscard]] std::string local_host() const;
 
  private:
+  struct Question {
+    std::uint64_t wait = 0;
+    std::uint64_t number = 0;
+  };
   struct News {
     int rank = -1;
-    std::string why;
-    std::optional<MeetingReport> stuck;
+    std::string why = {};
+    std::uint64_t ended = never_back;
+    std::optional<MeetingReport> stuck = {};
+    std::optional<Question> asked = {};
   };
 
   void run();
@@ -118,8 +126,9 @@ class Link {
   std::optional<MeetingReport> aborted_;
   bool leaving_ = false;
   std::vector<News> news_;
-  std::function<void(int, const std::string&)> on_loss_;
+  std::function<void(int, const std::string&, std::uint64_t)> on_loss_;
   std::function<void(const MeetingReport&)> on_deadlock_;
+  std::function<bool(std::uint64_t)> on_question_;
 
   Clock::time_point next_beat_;
   std::unique_ptr<std::thread> thread_;

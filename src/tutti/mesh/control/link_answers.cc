@@ -57,9 +57,9 @@ std::optional<std::string> Link::wait(std::uint64_t ticket, Deadline until, Site
     lock.lock();
     reading_ = false;
     if (is_late && !has_more) break;
-    if (waiting_ > 1) turn_.notify_all();
   }
-  --waiting_;
+  // Who goes, however it ends, leaves the reading to another.
+  if (--waiting_ > 0) turn_.notify_all();
   watch();
   if (!answer) throw_if_ended(site);
   return answer;
@@ -118,6 +118,7 @@ void Link::dispatch(std::string_view message) {
     case Answer::value:
     case Answer::declined:
     case Answer::withdrawn:
+    case Answer::gone:
     case Answer::explained: {
       const auto found = answers_.find(in.u64());
       if (found == answers_.end()) return;
@@ -133,15 +134,20 @@ void Link::dispatch(std::string_view message) {
     }
     case Answer::lost: {
       const auto rank = static_cast<int>(in.u32());
-      return tell_news({rank, std::string(in.text(longest_why)), std::nullopt});
+      const std::uint64_t ended = in.u64();
+      return tell_news({.rank = rank, .why = std::string(in.text(longest_why)), .ended = ended});
     }
     case Answer::aborted: {
       if (aborted_) return;
       aborted_ = read_report(in);
-      tell_news({-1, aborted_->detail, std::nullopt});
+      tell_news({.why = aborted_->detail});
       return turn_.notify_all();
     }
-    case Answer::stuck: return tell_news({-1, {}, read_report(in)});
+    case Answer::stuck: return tell_news({.stuck = read_report(in)});
+    case Answer::still: {
+      const std::uint64_t wait = in.u64();
+      return tell_news({.asked = Question{wait, in.u64()}});
+    }
     case Answer::dropped:
       return end(text("the coordinator at ", options_.address, " counts this process as dead: ", in.text(longest_why)));
     case Answer::beat: return note_time(in.i64());

@@ -81,17 +81,26 @@ void Link::deliver_news() {
   // What nobody wants to hear yet is kept; there is little of it.
   std::vector<News> kept;
   std::vector<News> told;
-  for (News& news : news_) ((news.stuck ? !on_deadlock_ : !on_loss_) ? kept : told).push_back(std::move(news));
+  for (News& news : news_) {
+    const bool is_wanted = news.asked ? on_question_ != nullptr : news.stuck ? on_deadlock_ != nullptr : on_loss_ != nullptr;
+    (is_wanted ? told : kept).push_back(std::move(news));
+  }
   news_ = std::move(kept);
   const auto on_loss = on_loss_;
   const auto on_deadlock = on_deadlock_;
+  const auto on_question = on_question_;
   lock.unlock();
   for (const News& news : told) {
     try {
-      if (news.stuck) {
+      if (news.asked) {
+        const bool still = on_question(news.asked->wait);
+        send_quietly(message(Request::still_waits, [&](wire::FieldWriter& out) {
+          out.u64(news.asked->wait).u64(news.asked->number).u8(still ? 1 : 0);
+        }));
+      } else if (news.stuck) {
         on_deadlock(*news.stuck);
       } else {
-        on_loss(news.rank, news.why);
+        on_loss(news.rank, news.why, news.ended);
       }
     } catch (const std::exception& error) {
       log(LogLevel::error, text("what was to be done at a loss failed: ", error.what()));

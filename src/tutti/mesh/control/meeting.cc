@@ -33,7 +33,10 @@ std::string describe(const MissingMember& member) {
     case Why::never_connected: return line + "never connected";
     case Why::died: line += text("died ", ago, how); break;
     case Why::left: return line + text("left ", ago, how);
-    case Why::not_arrived: line += text("not arrived", how, ", last heard of ", ago); break;
+    case Why::not_arrived:
+      line += text("not arrived", how);
+      if (member.pid != 0) line += text(", last heard of ", ago);
+      break;
     case Why::draining: line += text("its devices still work", how); break;
   }
   if (!member.doing.empty()) line += text("; last doing ", printable(member.doing, 200));

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -43,9 +44,13 @@ struct MeetingReport {
   [[nodiscard]] std::string to_text() const;
 };
 
+// The end of what nobody takes the place of: the job itself, or the coordinator.
+inline constexpr std::uint64_t never_back = std::numeric_limits<std::uint64_t>::max();
+
 // How a meeting that was held elsewhere failed, as one who was there saw it.
 struct MeetingEnd {
-  std::uint64_t attempt = 0;  // tells failures of one group apart
+  std::uint64_t attempt = 0;     // tells failures of one group apart
+  std::uint64_t generation = 0;  // of the group (Arrival::wait); 0: not known
   MeetingReport::Cause cause = MeetingReport::Cause::timed_out;
   std::vector<int> arrived = {};
   std::vector<int> draining = {};

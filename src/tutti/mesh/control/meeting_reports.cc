@@ -38,6 +38,21 @@ std::string Meetings::waiting_at(int rank, const std::string& group, const std::
   return {};
 }
 
+// Who is here came, or is about to: what keeps the meeting from taking place is who is not.
+MeetingReport Meetings::lost_report(const Call& call, Time now) const {
+  MeetingReport report;
+  report.cause = MeetingReport::Cause::member_lost;
+  report.what = call.what;
+  report.group = call.group;
+  report.expected = static_cast<int>(call.ranks.size());
+  for (const int rank : call.ranks) {
+    if (roster_.seat(rank).state != Seat::State::here) report.missing.push_back(roster_.describe(rank, now));
+  }
+  report.arrived = report.expected - static_cast<int>(report.missing.size());
+  sort_missing(report);
+  return report;
+}
+
 MeetingReport Meetings::report(const Open& meeting, MeetingReport::Cause cause, Time now) const {
   MeetingReport report;
   report.cause = cause;
@@ -80,15 +95,23 @@ MeetingReport Meetings::explain(const Call& call, const MeetingEnd& end, Time no
     const bool came = std::binary_search(end.arrived.begin(), end.arrived.end(), rank);
     const bool drains = std::binary_search(end.draining.begin(), end.draining.end(), rank);
     MissingMember member = roster_.describe(rank, now);
+    // Who lives, and is the one it was, is not who was lost.
+    const Seat& seat = roster_.seat(rank);
+    const bool is_same = seat.state == Seat::State::here && (end.generation == 0 || seat.generation <= end.generation);
+    const bool is_lost = report.cause == MeetingReport::Cause::member_lost;
+    if (is_lost && is_same) continue;
     // Who came and died there is missing all the same.
     if (member.why == Why::not_arrived) {
-      if (came && !drains) continue;
+      if (came && !drains && !is_lost) continue;
       if (drains) member.why = Why::draining;
       if (!came) member.waiting_at = waiting_at(rank, call.group, call.what);
     } else if (came && member.why == Why::left) {
       continue;
     }
     report.missing.push_back(std::move(member));
+  }
+  if (report.cause == MeetingReport::Cause::member_lost) {
+    report.arrived = std::min(report.arrived, report.expected - static_cast<int>(report.missing.size()));
   }
   sort_missing(report);
   return report;

@@ -106,24 +106,19 @@ std::string Meetings::arrive(int rank, std::uint64_t ticket, Call call, bool dra
     return {};
   }
   Place& place = *meeting->place(rank);
-  place = {true, !drains, ticket, deadline, std::move(call.site)};
+  place = {.here = true, .ready = !drains, .ticket = ticket, .deadline = deadline, .site = std::move(call.site)};
   ++meeting->came;
   if (place.ready) ++meeting->ready;
   at_[static_cast<std::size_t>(rank)].push_back(meeting);
   ++roster_.seat(rank).open_requests;
   if (deadline && (!meeting->deadline || *deadline < *meeting->deadline)) set_deadline(*meeting, deadline);
   changed(*meeting, now);
-  if (cannot_fill(*meeting)) {
-    fail(*meeting, report(*meeting, Cause::member_lost, now));
+  if (cannot_fill(meeting->ranks)) {
+    fail_for_loss(*meeting, now);
   } else if (meeting->ready == meeting->ranks.size()) {
     release(*meeting);
   }
   return {};
-}
-
-bool Meetings::cannot_fill(const Open& meeting) const {
-  return roster_.any_gone_for_good() &&
-         std::any_of(meeting.ranks.begin(), meeting.ranks.end(), [this](int r) { return roster_.seat(r).gone_for_good(); });
 }
 
 Meetings::Match Meetings::find(int rank, std::uint64_t ticket) {
@@ -177,25 +172,24 @@ bool Meetings::progress(int rank, std::uint64_t ticket, Time now, MeetingReport&
 
 void Meetings::release(Open& meeting) {
   std::string frame;
+  const std::uint64_t generation = roster_.generation_of(meeting.ranks);
   for (std::size_t i = 0; i < meeting.ranks.size(); ++i) {
     frame.clear();
-    append_message(frame, Answer::released, [&](wire::FieldWriter& out) { out.u64(meeting.places[i].ticket); });
+    append_message(frame, Answer::released, [&](wire::FieldWriter& out) { out.u64(meeting.places[i].ticket).u64(generation); });
     outbox_.send(roster_.seat(meeting.ranks[i]).session, frame);
   }
   end(meeting);
 }
 
 void Meetings::fail(Open& meeting, const MeetingReport& report) {
-  std::string body;
-  wire::FieldWriter writer(body);
-  append_report(writer, report);
   for (std::size_t i = 0; i < meeting.ranks.size(); ++i) {
     const Place& place = meeting.places[i];
-    const Seat& seat = roster_.seat(meeting.ranks[i]);
-    if (!place.here || seat.state != Seat::State::here) continue;
-    outbox_.send(seat.session, meeting.elsewhere
-                                   ? message(Answer::stuck, [&](wire::FieldWriter& out) { out.bytes(body); })
-                                   : message(Answer::failed, [&](wire::FieldWriter& out) { out.u64(place.ticket).bytes(body); }));
+    if (!place.here) continue;
+    if (meeting.elsewhere) {
+      send_stuck(meeting.ranks[i], report);
+    } else {
+      send_failed(meeting.ranks[i], place.ticket, report);
+    }
   }
   end(meeting);
 }
@@ -247,6 +241,10 @@ void Meetings::send_failed(int rank, std::uint64_t ticket, const MeetingReport& 
                }));
 }
 
+void Meetings::send_stuck(int rank, const MeetingReport& report) {
+  outbox_.send(roster_.seat(rank).session, message(Answer::stuck, [&](wire::FieldWriter& out) { append_report(out, report); }));
+}
+
 void Meetings::tell_disagreement(Open& meeting, int rank, std::uint64_t ticket) {
   if (ticket != 0) send_failed(rank, ticket, *meeting.disagreement);
   meeting.place(rank)->here = true;
@@ -263,7 +261,7 @@ void Meetings::member_gone(int rank, Time now) {
   }
   for (Open* meeting : without_it) {
     if (!meeting->disagreement) {
-      fail(*meeting, report(*meeting, Cause::member_lost, now));
+      fail_for_loss(*meeting, now);
     } else if (!meeting->place(rank)->here) {
       tell_disagreement(*meeting, rank, 0);  // nobody is left to hear of it
     }

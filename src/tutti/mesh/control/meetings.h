@@ -35,11 +35,18 @@ class Meetings {
   bool progress(int rank, std::uint64_t ticket, Time now, MeetingReport& report) const;
 
   // Meetings held elsewhere, known here for deadlocks and reports only.
-  std::string waits_at(int rank, Call call, Time now);
+  std::string waits_at(int rank, std::uint64_t wait, Call call, Time now);
   void waits_no_more(int rank, const Call& call, Time now);
+  // The answer to a question of look_for_deadlock().
+  void still_waits(int rank, std::uint64_t wait, std::uint64_t question, bool still, Time now);
 
   // A report on a meeting held elsewhere, from who came there and what is known of the rest.
   [[nodiscard]] MeetingReport explain(const Call& call, const MeetingEnd& end, Time now) const;
+  // The same for all of a group of which somebody is gone for good, wherever and whenever each of them comes to know; nothing:
+  // nobody is, or a circle is why.
+  std::optional<MeetingReport> explain_loss(int rank, const Call& call, Time now);
+  // Another process holds the rank: those who come now meet it.
+  void member_back(int rank);
 
   // Its seat is empty already: it is at no meeting any more, and those that cannot do without it fail.
   void member_gone(int rank, Time now);
@@ -54,9 +61,11 @@ class Meetings {
   struct Place {
     bool here = false;
     bool ready = false;
-    std::uint64_t ticket = 0;
+    std::uint64_t ticket = 0;  // of a wait elsewhere: its number
     Deadline deadline;
     std::string site;
+    std::uint64_t asked = 0;      // the last question whether it still waits elsewhere
+    std::uint64_t confirmed = 0;  // the last that it said yes to
   };
   struct Open {
     std::uint64_t id = 0;
@@ -78,6 +87,14 @@ class Meetings {
     [[nodiscard]] Place* place(int rank);
     [[nodiscard]] const Place* place(int rank) const { return const_cast<Open*>(this)->place(rank); }
   };
+  // A meeting that cannot take place without who is gone. Each of the others is told once: who comes again meets the next.
+  struct Loss {
+    std::string group;
+    std::string what;
+    std::vector<int> ranks;
+    std::vector<int> told;
+    MeetingReport report;
+  };
   struct Match {
     Open* meeting = nullptr;
     Place* place = nullptr;
@@ -92,15 +109,20 @@ class Meetings {
   void leave(Open& meeting, int rank, Time now);
   void release(Open& meeting);
   // One of its members is dead, or has left and does not come back.
-  [[nodiscard]] bool cannot_fill(const Open& meeting) const;
+  [[nodiscard]] bool cannot_fill(const std::vector<int>& ranks) const;
+  // The first that `rank` has not been told of; a new one where there is none.
+  MeetingReport tell_loss(int rank, const Call& call, Time now);
+  void fail_for_loss(Open& meeting, Time now);
   void fail(Open& meeting, const MeetingReport& report);
   void fail_mismatch(Open& meeting, int rank, std::uint64_t ticket, const Call& call, Time now);
   void tell_disagreement(Open& meeting, int rank, std::uint64_t ticket);
   void send_failed(int rank, std::uint64_t ticket, const MeetingReport& report);
+  void send_stuck(int rank, const MeetingReport& report);
   void set_deadline(Open& meeting, Deadline deadline);
   void changed(Open& meeting, Time now);
   void look_soon(Time now);
   Match find(int rank, std::uint64_t ticket);
+  [[nodiscard]] MeetingReport lost_report(const Call& call, Time now) const;
   [[nodiscard]] MeetingReport report(const Open& meeting, MeetingReport::Cause cause, Time now) const;
   // The meeting a member waits at instead of this one, in words.
   [[nodiscard]] std::string waiting_at(int rank, const std::string& group, const std::string& what) const;
@@ -108,6 +130,7 @@ class Meetings {
   std::vector<Open*> find_stuck();
   [[nodiscard]] bool may_still_come(int rank) const;
   [[nodiscard]] static std::string circle(const std::vector<Open*>& stuck);
+  bool all_confirm(const std::vector<Open*>& stuck);
   void look_for_deadlock(Time now);
 
   Roster& roster_;
@@ -120,8 +143,10 @@ class Meetings {
   std::size_t cost_ = 0;
   Deadline look_at_;
   std::vector<std::pair<std::uint64_t, std::uint32_t>> seen_stuck_;
+  std::uint64_t question_ = 0;  // of what is in seen_stuck_
   // Of meetings held elsewhere, by their keys: who was there may ask why it ended before it hears of it.
   std::deque<std::pair<std::string, std::string>> circles_;
+  std::deque<Loss> losses_;
 };
 
 }  // namespace tutti::control

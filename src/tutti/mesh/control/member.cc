@@ -13,6 +13,7 @@
 #include "tutti/mesh/control/link.h"
 #include "tutti/mesh/control/messages.h"
 #include "tutti/mesh/control/unsettled.h"
+#include "tutti/mesh/control/waits.h"
 
 namespace tutti {
 
@@ -24,9 +25,6 @@ using control::Request;
 using control::Unsettled;
 using wire::FieldReader;
 using wire::FieldWriter;
-
-// The coordinator fails a meeting at its deadline; who has not heard by this much later does not wait for ever.
-constexpr std::chrono::milliseconds answer_takes_at_most{750};
 
 void check_length(const char* name, const std::string& value, std::size_t longest, Site site) {
   if (value.size() <= longest) return;
@@ -47,6 +45,12 @@ control::Call call_of(const Meeting& meeting, const Membership& who) {
   std::string site = *meeting.site.file() == '\0' ? "" : meeting.site.to_string();
   if (site.size() > control::longest_site) site.erase(0, site.size() - control::longest_site);
   return {meeting.group, meeting.ranks, meeting.what, std::move(site)};
+}
+
+[[noreturn]] void throw_no_answer(const Link& link, Site site) {
+  throw CoordinatorLost(text("the coordinator at ", link.address(), " did not answer by the deadline, last heard of ",
+                             link.silence().count(), " ms ago"),
+                        site);
 }
 
 [[noreturn]] void throw_declined(FieldReader& in, Site site) {
@@ -102,11 +106,11 @@ class RemoteArrival final : public Arrival {
     link_->send(control::message(Request::ready, [&](FieldWriter& out) { out.u64(ticket_); }), site_);
   }
 
-  void wait() override {
+  std::uint64_t wait() override {
     if (over_) throw InvalidState("this meeting has been waited for already", site_);
     if (is_released_) {
       over_ = true;
-      return;
+      return generation_;
     }
     auto log_at = Clock::now() + log_every_;
     const Deadline give_up = gives_up_at();
@@ -117,7 +121,7 @@ class RemoteArrival final : public Arrival {
         over_ = true;
         unsettled_->add(group_, {ticket_, what_});
         withdraw();
-        throw_no_answer();
+        throw_no_answer(*link_, site_);
       }
       if (Clock::now() < log_at) continue;
       log_at += log_every_;
@@ -127,12 +131,6 @@ class RemoteArrival final : public Arrival {
 
  private:
   [[nodiscard]] Deadline gives_up_at() const { return deadline_ ? Deadline(*deadline_ + answer_takes_at_most) : std::nullopt; }
-
-  [[noreturn]] void throw_no_answer() const {
-    throw CoordinatorLost(text("the coordinator at ", link_->address(), " did not answer by the deadline, last heard of ",
-                               link_->silence().count(), " ms ago"),
-                          site_);
-  }
 
   void withdraw() {
     link_->send_quietly(control::message(Request::withdraw, [&](FieldWriter& out) { out.u64(ticket_); }));
@@ -145,19 +143,24 @@ class RemoteArrival final : public Arrival {
     const auto answer = link_->wait(earlier->ticket, gives_up_at(), site_);
     if (!answer) {
       unsettled_->add(group_, std::move(*earlier));
-      throw_no_answer();
+      throw_no_answer(*link_, site_);
     }
-    return static_cast<Answer>(answer->front()) == Answer::released && earlier->what == what_;
+    FieldReader in(*answer);
+    const bool is_released = static_cast<Answer>(in.u8()) == Answer::released && earlier->what == what_;
+    in.u64();
+    if (is_released) generation_ = in.u64();
+    return is_released;
   }
 
-  void finish(const std::string& answer) {
+  std::uint64_t finish(const std::string& answer) {
     over_ = true;
     FieldReader in(answer);
     const auto kind = static_cast<Answer>(in.u8());
     in.u64();
     if (kind == Answer::failed) throw_meeting_failed(control::read_report(in), site_);
-    if (kind == Answer::withdrawn) throw_no_answer();  // it came when it had been given up
+    if (kind == Answer::withdrawn) throw_no_answer(*link_, site_);  // it came when it had been given up
     if (kind != Answer::released) throw_declined(in, site_);
+    return in.u64();
   }
 
   std::shared_ptr<Link> link_;
@@ -168,6 +171,7 @@ class RemoteArrival final : public Arrival {
   Deadline deadline_;
   bool drains_;
   bool is_released_ = false;
+  std::uint64_t generation_ = 0;  // where it is released
   bool over_ = false;
   std::chrono::milliseconds log_every_;
   std::uint64_t ticket_ = 0;
@@ -176,7 +180,9 @@ class RemoteArrival final : public Arrival {
 class RemoteMember final : public Member {
  public:
   RemoteMember(Membership who, std::chrono::milliseconds log_every, std::shared_ptr<Link> link)
-      : who_(std::move(who)), log_every_(log_every), link_(std::move(link)) {}
+      : who_(std::move(who)), log_every_(log_every), link_(std::move(link)) {
+    link_->on_question([waits = waits_](std::uint64_t wait) { return waits->still(wait); });
+  }
 
   void leave() noexcept override { link_->leave(); }
   [[nodiscard]] const Membership& who() const noexcept override { return who_; }
@@ -186,24 +192,26 @@ class RemoteMember final : public Member {
     return std::make_unique<RemoteArrival>(link_, unsettled_, meeting, who_, log_every_);
   }
 
-  void put(const std::string& key, const std::string& value, Site site, const std::vector<int>& ranks) override {
-    check_length("key", key, control::longest_key, site);
-    check_length("value", value, control::longest_value, site);
-    ask(
-        Request::put, [&](FieldWriter& out) { out.text(key).text(value).ranks(ranks); }, std::nullopt, site);
+  void put(const std::string& key, const std::string& value, Site site, const std::vector<int>& ranks,
+           Deadline deadline) override {
+    store(Request::put, key, value, ranks, deadline, site);
   }
 
-  std::string get(const std::string& key, Deadline deadline, Site site) override {
+  std::string settle(const std::string& key, const std::string& value, const std::vector<int>& ranks, Deadline deadline,
+                     Site site) override {
+    return text_in(store(Request::settle, key, value, ranks, deadline, site));
+  }
+
+  std::string get(const std::string& key, Deadline deadline, Site site, const std::vector<int>& needs,
+                  std::uint64_t generation) override {
     check_length("key", key, control::longest_key, site);
     const auto answer = ask(
-        Request::get, [&](FieldWriter& out) { out.text(key); }, deadline, site);
+        Request::get, [&](FieldWriter& out) { out.text(key).ranks(needs).u64(generation); }, deadline, site);
     if (!answer) {
       throw DeadlineExceeded(text("nobody has put the key '", printable(key), "' at the coordinator before the deadline"), site);
     }
-    FieldReader in(*answer);
-    in.u8();
-    in.u64();
-    return std::string(in.text(control::longest_value));
+    if (static_cast<Answer>(answer->front()) == Answer::gone) throw InvalidState(text_in(*answer), site);
+    return text_in(*answer);
   }
 
   void abort(const std::string& why) override {
@@ -212,33 +220,53 @@ class RemoteMember final : public Member {
     link_->wait_for_abort(Clock::now() + answer_takes_at_most);
   }
 
-  void on_loss(std::function<void(int, const std::string&)> call) override { link_->on_loss(std::move(call)); }
+  void on_loss(std::function<void(int, const std::string&, std::uint64_t)> call) override { link_->on_loss(std::move(call)); }
   void on_deadlock(std::function<void(const MeetingReport&)> call) override { link_->on_deadlock(std::move(call)); }
 
-  MeetingReport explain(const Meeting& meeting, const MeetingEnd& end) override {
+  MeetingReport explain(const Meeting& meeting, const MeetingEnd& end, Deadline deadline) override {
     const control::Call call = call_of(meeting, who_);
     check_length("detail", end.detail, control::longest_detail, meeting.site);
     const auto answer = ask(
         Request::explain,
         [&](FieldWriter& out) {
           call.append_to(out);
-          out.u64(end.attempt).u8(static_cast<std::uint8_t>(end.cause)).ranks(end.arrived).ranks(end.draining);
-          out.i64(end.waited.count()).text(end.detail);
+          control::append_end(out, end);
         },
-        std::nullopt, meeting.site);
+        deadline, meeting.site);
+    if (!answer) throw_no_answer(*link_, meeting.site);
     FieldReader in(*answer);
     in.u8();
     in.u64();
     return control::read_report(in);
   }
 
-  void waits_at(const Meeting& meeting) override { tell(Request::waits_at, meeting); }
-  void waits_no_more(const Meeting& meeting) override { tell(Request::waits_no_more, meeting); }
+  void waits_at(const Meeting& meeting, std::function<bool()> still) override {
+    const control::Call call = call_of(meeting, who_);
+    const std::uint64_t wait = waits_->add({meeting.group, meeting.what}, std::move(still));
+    link_->send(control::message(Request::waits_at, [&](FieldWriter& out) { call.append_to(out.u64(wait)); }), meeting.site);
+  }
+  void waits_no_more(const Meeting& meeting) noexcept override {
+    if (!waits_->remove({meeting.group, meeting.what})) return;
+    const control::Call call = call_of(meeting, who_);
+    link_->send_quietly(control::message(Request::waits_no_more, [&](FieldWriter& out) { call.append_to(out); }));
+  }
 
  private:
-  void tell(Request request, const Meeting& meeting) {
-    const control::Call call = call_of(meeting, who_);
-    link_->send(control::message(request, [&](FieldWriter& out) { call.append_to(out); }), meeting.site);
+  std::string store(Request request, const std::string& key, const std::string& value, const std::vector<int>& ranks,
+                    Deadline deadline, Site site) {
+    check_length("key", key, control::longest_key, site);
+    check_length("value", value, control::longest_value, site);
+    auto answer = ask(
+        request, [&](FieldWriter& out) { out.text(key).text(value).ranks(ranks); }, deadline, site);
+    if (!answer) throw_no_answer(*link_, site);
+    return *std::move(answer);
+  }
+
+  static std::string text_in(const std::string& answer) {
+    FieldReader in(answer);
+    in.u8();
+    in.u64();
+    return std::string(in.text(control::longest_value));
   }
 
   // Nothing: the deadline passed, and the coordinator was told to forget it.
@@ -275,6 +303,7 @@ class RemoteMember final : public Member {
   std::chrono::milliseconds log_every_;
   std::shared_ptr<Link> link_;
   std::shared_ptr<Unsettled> unsettled_ = std::make_shared<Unsettled>();
+  std::shared_ptr<control::Waits> waits_ = std::make_shared<control::Waits>();  // the link may outlive this
 };
 
 }  // namespace

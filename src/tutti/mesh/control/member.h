@@ -16,6 +16,9 @@
 
 namespace tutti {
 
+// A coordinator that has not answered so long after a call's deadline is not waited for.
+inline constexpr std::chrono::milliseconds answer_takes_at_most{750};
+
 struct MemberOptions {
   std::chrono::milliseconds connect_timeout{60'000};
   std::chrono::milliseconds heartbeat{1'000};
@@ -45,8 +48,9 @@ class Arrival {
   virtual ~Arrival() = default;
   // "My devices have drained." Only where the meeting drains.
   virtual void ready() = 0;
-  // Blocks until all are there and ready; throws MeetingFailed. Behind a BlockingRegion of the caller's.
-  virtual void wait() = 0;
+  // Blocks until all are there and ready; throws MeetingFailed. Behind a BlockingRegion of the caller's. The group's generation,
+  // the same for all: another once a process has taken the rank of one of them, greater than the number of any end before.
+  virtual std::uint64_t wait() = 0;
 };
 
 class Member {
@@ -71,28 +75,37 @@ class Member {
   virtual std::unique_ptr<Arrival> arrive(const Meeting& meeting) = 0;
 
   // With `ranks`: for a group of them; once one of those is gone for good, the coordinator keeps it for dead_after more.
-  virtual void put(const std::string& key, const std::string& value, Site site = {}, const std::vector<int>& ranks = {}) = 0;
-  // Waits for the key; throws DeadlineExceeded, or what ended the job.
-  virtual std::string get(const std::string& key, Deadline deadline, Site site = {}) = 0;
+  // Throws CoordinatorLost where it does not answer by the deadline.
+  virtual void put(const std::string& key, const std::string& value, Site site = {}, const std::vector<int>& ranks = {},
+                   Deadline deadline = {}) = 0;
+  // Waits for the key; throws DeadlineExceeded, what ended the job, or InvalidState once one of `needs` is gone for good, or is
+  // not of that generation of theirs any more.
+  virtual std::string get(const std::string& key, Deadline deadline, Site site = {}, const std::vector<int>& needs = {},
+                          std::uint64_t generation = 0) = 0;
+  // As put, unless somebody has put the key already. What stands there: the same for all who settle it.
+  virtual std::string settle(const std::string& key, const std::string& value, const std::vector<int>& ranks, Deadline deadline,
+                             Site site = {}) = 0;
 
   // Every member's pending and later calls fail with this.
   virtual void abort(const std::string& why) = 0;
 
-  // Called from the member's thread, once for each: a member died, or the job was aborted or the coordinator lost (rank -1). What
-  // came before it was set is told then. The call must not be the one that lets go of the member.
-  virtual void on_loss(std::function<void(int rank, const std::string& why)> call) = 0;
+  // Called from the member's thread, once for each: a member died, or the job was aborted or the coordinator lost (rank -1), with
+  // the number of that end. What came before it was set is told then. The call must not be the one that lets go of the member.
+  virtual void on_loss(std::function<void(int rank, const std::string& why, std::uint64_t ended)> call) = 0;
 
   // Called from the member's thread: what waits_at() told of cannot end, because those it waits for wait in a circle or one of
   // them has gone. The report's group and what say which, its cause why. Set before it is needed.
   virtual void on_deadlock(std::function<void(const MeetingReport& report)> call) = 0;
 
   // Others meet faster (in shared memory) and come here only when a meeting failed: the coordinator makes one report of it, from
-  // who came and its own knowledge of the rest, and gives the same to all who ask.
-  virtual MeetingReport explain(const Meeting& meeting, const MeetingEnd& end) = 0;
+  // who came and its own knowledge of the rest, and gives the same to all who ask. Throws CoordinatorLost where it does not
+  // answer by the deadline.
+  virtual MeetingReport explain(const Meeting& meeting, const MeetingEnd& end, Deadline deadline = {}) = 0;
   // The same for those who wait long elsewhere: lets the coordinator say where this process waits, and find deadlocks. Does not
-  // wait. What is to be explained is asked before waits_no_more().
-  virtual void waits_at(const Meeting& meeting) = 0;
-  virtual void waits_no_more(const Meeting& meeting) = 0;
+  // wait. `still` says, from the member's thread and until waits_no_more(), whether this process waits there yet: asked before a
+  // deadlock is called one. What is to be explained is asked before waits_no_more().
+  virtual void waits_at(const Meeting& meeting, std::function<bool()> still = {}) = 0;
+  virtual void waits_no_more(const Meeting& meeting) noexcept = 0;
 };
 
 }  // namespace tutti

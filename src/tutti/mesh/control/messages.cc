@@ -13,6 +13,10 @@ constexpr std::size_t longest_of_report = std::size_t{64} << 10U;
 enum class Listed : std::uint8_t { end, member, ranks };
 constexpr std::size_t most_told = 64;
 
+MeetingReport::Cause read_cause(wire::FieldReader& in) {
+  return static_cast<MeetingReport::Cause>(std::min(in.u8(), static_cast<std::uint8_t>(MeetingReport::Cause::aborted)));
+}
+
 }  // namespace
 
 std::chrono::milliseconds read_time(wire::FieldReader& in) {
@@ -47,6 +51,23 @@ Call Call::read(wire::FieldReader& in, int world) {
   return call;
 }
 
+void append_end(wire::FieldWriter& out, const MeetingEnd& end) {
+  out.u64(end.attempt).u64(end.generation).u8(static_cast<std::uint8_t>(end.cause)).ranks(end.arrived).ranks(end.draining);
+  out.i64(end.waited.count()).text(end.detail);
+}
+
+MeetingEnd read_end(wire::FieldReader& in, int world) {
+  MeetingEnd end;
+  end.attempt = in.u64();
+  end.generation = in.u64();
+  end.cause = read_cause(in);
+  end.arrived = in.ranks(world);
+  end.draining = in.ranks(world);
+  end.waited = read_time(in);
+  end.detail = in.text(longest_detail);
+  return end;
+}
+
 void append_report(wire::FieldWriter& out, const MeetingReport& report) {
   out.u8(static_cast<std::uint8_t>(report.cause)).text(report.what).text(report.group);
   out.u32(static_cast<std::uint32_t>(report.arrived)).u32(static_cast<std::uint32_t>(report.expected));
@@ -75,10 +96,9 @@ void append_report(wire::FieldWriter& out, const MeetingReport& report) {
 }
 
 MeetingReport read_report(wire::FieldReader& in) {
-  using Cause = MeetingReport::Cause;
   using Why = MissingMember::Why;
   MeetingReport report;
-  report.cause = static_cast<Cause>(std::min(in.u8(), static_cast<std::uint8_t>(Cause::aborted)));
+  report.cause = read_cause(in);
   report.what = in.text(longest_of_report);
   report.group = in.text(longest_of_report);
   report.arrived = static_cast<int>(in.u32());

@@ -22,31 +22,35 @@ enum class Request : std::uint8_t {
   withdraw,       // ticket
   inquire,        // ticket: who is missing so far
   put,            // ticket, key, value, ranks it is for; none: it is kept for ever
-  get,            // ticket, key
+  get,            // ticket, key, ranks without whom it cannot come, their generation or 0
   forget,         // ticket of a get
   abort,          // why
-  explain,        // ticket, Call, attempt, cause, arrived, draining, waited in ms, detail
-  waits_at,       // Call
+  explain,        // ticket, Call, MeetingEnd
+  waits_at,       // number of the wait, Call
   waits_no_more,  // Call
+  still_waits,    // number of the wait, of the question, whether it does
   leave,
+  settle,  // ticket, key, value, ranks it is for: put unless somebody has; answered with what stands
 };
 
 enum class Answer : std::uint8_t {
   welcome = 64,  // dead_after in ms, its time in ns
   refused,       // why; not a member
   beat,          // its time in ns
-  released,      // ticket
+  released,      // ticket, the group's generation
   failed,        // ticket, report
   progress,      // ticket, report
   stored,        // ticket
   value,         // ticket, value
   declined,      // ticket, why: misuse or no room
   explained,     // ticket, report
-  lost,          // rank, why
+  lost,          // rank, the number of its end (Seat::ended), why
   aborted,       // report
   stuck,         // report: what waits_at told of cannot end
+  still,         // number of the wait, of the question: does it still wait?
   dropped,       // why; no longer a member
   withdrawn,     // ticket: nothing had come of it yet
+  gone,          // ticket, why: one of those who are needed for a key is
 };
 
 // Texts longer than these are refused where they are made, and end the connection where they are read.
@@ -88,6 +92,8 @@ struct Call {
 
 // Any 64 bits may have been sent; what is printed later must not overflow in nanoseconds.
 std::chrono::milliseconds read_time(wire::FieldReader& in);
+void append_end(wire::FieldWriter& out, const MeetingEnd& end);
+MeetingEnd read_end(wire::FieldReader& in, int world);
 void append_report(wire::FieldWriter& out, const MeetingReport& report);
 MeetingReport read_report(wire::FieldReader& in);
 

@@ -1,5 +1,6 @@
 #include "tutti/mesh/control/roster.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "tutti/base/human_time.h"
@@ -23,13 +24,15 @@ void Roster::sit_down(const Hello& hello, SessionId session, Time now) {
   if (seat.state == Seat::State::never_came) ++came_;
   if (seat.gone_for_good()) --gone_for_good_;
   std::string before;
-  if (seat.state == Seat::State::dead) before = text("the one before it, pid ", seat.pid, ", died");
+  if (seat.gone_for_good())
+    before = text("the one before it, pid ", seat.pid, seat.state == Seat::State::dead ? ", died" : ", left");
   seat = Seat{};
   seat.state = Seat::State::here;
   seat.session = session;
   seat.host = hello.host;
   seat.pid = hello.pid;
   seat.incarnation = hello.incarnation;
+  seat.generation = ++changes_;
   seat.comes_back = hello.comes_back;
   seat.heard = seat.joined = now;
   seat.before = std::move(before);
@@ -44,8 +47,15 @@ void Roster::stand_up(int rank, Seat::State as, std::string how, Time now) {
   seat.session = 0;
   seat.how = std::move(how);
   seat.open_requests = 0;
+  seat.ended = ++changes_;
   --here_;
   if (seat.gone_for_good()) ++gone_for_good_;
+}
+
+std::uint64_t Roster::generation_of(const std::vector<int>& ranks) const {
+  std::uint64_t last = 0;
+  for (const int rank : ranks) last = std::max(last, seat(rank).generation);
+  return last;
 }
 
 MissingMember Roster::describe(int rank, Time now) const {
@@ -67,6 +77,12 @@ MissingMember Roster::describe(int rank, Time now) const {
   }
   member.doing = seat.doing;
   return member;
+}
+
+std::string Roster::end_of(int rank) const {
+  const Seat& seat = this->seat(rank);
+  if (seat.state == Seat::State::here) return text(name(rank), " has taken the place of one that is gone");
+  return text(name(rank), seat.state == Seat::State::left ? " left" : " died", seat.how.empty() ? "" : ": ", seat.how);
 }
 
 std::string Roster::name(int rank) const {

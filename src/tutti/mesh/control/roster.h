@@ -34,6 +34,8 @@ struct Seat {
   std::string host;
   std::uint32_t pid = 0;
   std::uint64_t incarnation = 0;
+  std::uint64_t generation = 0;  // the number of its coming among all comings and ends of members; it has one holder
+  std::uint64_t ended = 0;       // the number of its end
   bool comes_back = false;
   Time heard{};
   std::string doing;
@@ -62,16 +64,23 @@ class Roster {
   void sit_down(const Hello& hello, SessionId session, Time now);
   void stand_up(int rank, Seat::State as, std::string how, Time now);
 
+  // That of the one who came last. While all are here it tells these processes from those who held their ranks before: whoever
+  // of those has ended did so earlier, whoever of these ends does so later.
+  [[nodiscard]] std::uint64_t generation_of(const std::vector<int>& ranks) const;
+
   // What a report says of a member that is missing.
   [[nodiscard]] MissingMember describe(int rank, Time now) const;
   // "rank 2 (host-a, pid 4711)"
   [[nodiscard]] std::string name(int rank) const;
+  // "rank 2 (host-a, pid 4711) died: nothing was heard of it for 10 s"
+  [[nodiscard]] std::string end_of(int rank) const;
 
  private:
   std::vector<Seat> seats_;
   int here_ = 0;
   int came_ = 0;
   int gone_for_good_ = 0;
+  std::uint64_t changes_ = 0;
 };
 
 }  // namespace tutti::control

@@ -33,15 +33,16 @@ bool Store::put(const std::string& key, std::string value, std::vector<int> rank
   return true;
 }
 
-const std::string* Store::get(const std::string& key, Asker asker) {
-  if (const auto found = values_.find(key); found != values_.end()) return &found->second.value;
-  waiting_[key].push_back(asker);
-  return nullptr;
+const std::string* Store::find(const std::string& key) const {
+  const auto found = values_.find(key);
+  return found == values_.end() ? nullptr : &found->second.value;
 }
 
-bool Store::forget(Asker asker) {
+void Store::wait(const std::string& key, Asker asker) { waiting_[key].push_back(std::move(asker)); }
+
+bool Store::forget(const Asker& asker) {
   for (auto it = waiting_.begin(); it != waiting_.end(); ++it) {
-    const auto gone = std::erase_if(it->second, [asker](Asker a) { return a.rank == asker.rank && a.ticket == asker.ticket; });
+    const auto gone = std::erase_if(it->second, [&](const Asker& a) { return a.rank == asker.rank && a.ticket == asker.ticket; });
     if (gone == 0) continue;
     if (it->second.empty()) waiting_.erase(it);
     return true;
@@ -51,9 +52,22 @@ bool Store::forget(Asker asker) {
 
 void Store::forget_all(int rank) {
   for (auto it = waiting_.begin(); it != waiting_.end();) {
-    std::erase_if(it->second, [rank](Asker a) { return a.rank == rank; });
+    std::erase_if(it->second, [rank](const Asker& a) { return a.rank == rank; });
     it = it->second.empty() ? waiting_.erase(it) : std::next(it);
   }
+}
+
+std::vector<Store::Asker> Store::take_who_need(int rank) {
+  std::vector<Asker> taken;
+  for (auto it = waiting_.begin(); it != waiting_.end();) {
+    std::erase_if(it->second, [&](Asker& a) {
+      const bool needs_it = std::binary_search(a.needs.begin(), a.needs.end(), rank);
+      if (needs_it) taken.push_back(std::move(a));
+      return needs_it;
+    });
+    it = it->second.empty() ? waiting_.erase(it) : std::next(it);
+  }
+  return taken;
 }
 
 void Store::forget_groups_of(int rank, Clock::time_point until) {

@@ -18,6 +18,7 @@ class Store {
   struct Asker {
     int rank = 0;
     std::uint64_t ticket = 0;
+    std::vector<int> needs = {};  // ascending: who must be there for the key to come
   };
 
   explicit Store(std::size_t limit) noexcept : limit_(limit) {}
@@ -25,11 +26,14 @@ class Store {
   // False: there is no room. Who waited for the key is handed over and forgotten. `ranks` are those it is for, ascending; none:
   // whoever. It is kept `until` then.
   bool put(const std::string& key, std::string value, std::vector<int> ranks, Deadline until, std::vector<Asker>& waited);
-  // nullptr: not there, and the asker waits.
-  const std::string* get(const std::string& key, Asker asker);
+  // nullptr: not there.
+  [[nodiscard]] const std::string* find(const std::string& key) const;
+  void wait(const std::string& key, Asker asker);
   // False: it did not wait.
-  bool forget(Asker asker);
+  bool forget(const Asker& asker);
   void forget_all(int rank);
+  // Those who need this one wait no longer.
+  std::vector<Asker> take_who_need(int rank);
   // What is for a group with this one in it is kept until then at most.
   void forget_groups_of(int rank, Clock::time_point until);
   void tick(Clock::time_point now);

@@ -291,6 +291,11 @@ MeetingOutcome SharedMeeting::give_up() {
   return not_drained();
 }
 
+bool SharedMeeting::is_waiting() const noexcept {
+  const MeetingWord word = shared_->word.load();
+  return word.state() == MeetingState::open && word.has(index_);
+}
+
 void SharedMeeting::end_for_all() noexcept {
   MeetingWord word = shared_->word.load();
   while (word.state() == MeetingState::open && word.has(index_)) {

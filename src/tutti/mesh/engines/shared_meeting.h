@@ -69,6 +69,8 @@ class SharedMeeting {
   // Takes the arrival back, instead of waiting.
   void withdraw() noexcept;
 
+  // From any thread: this process is at a meeting that is not decided yet.
+  [[nodiscard]] bool is_waiting() const noexcept;
   // From any thread: ends what this process is at, for all.
   void end_for_all() noexcept;
   // From any thread: the same, and every later wait of this process ends at once. Others who are at a meeting without this one
