@@ -102,7 +102,7 @@ bool Faults::can_begin(const Fault& fault, const Processes& processes) const {
     const bool is_same_sort = each.is_of_process() == fault.is_of_process();
     const bool is_link = !each.is_of_process() || !fault.is_of_process();
     if (!each.is_over && is_same_sort) return false;
-    if (is_link && fault.begin < each.end + 2s) return false;
+    if (is_link && fault.begin < each.end + 1s) return false;
     if (each.target == fault.target && fault.begin < each.end + 500ms) return false;
   }
   return true;
@@ -141,7 +141,7 @@ void Faults::tick(Instant now, const Processes& processes, bool wanted) {
   }
   if (next_ == Instant()) next_ = now + milliseconds(between(0, 2'000));
   if (!wanted || now < next_) return;
-  next_ = now + milliseconds(between(20, 700));
+  next_ = now + milliseconds(between(20, 250));
   const Fault fault = drawn(now);
   if (!can_begin(fault, processes)) return;
   if (fault.is_fatal) ++deaths_;

@@ -17,7 +17,7 @@ using std::chrono::milliseconds;
 using Why = MissingMember::Why;
 
 // Who has been at a meeting for so long, and was not disturbed, is known to be there.
-constexpr milliseconds settled = 1s;
+constexpr milliseconds settled = 400ms;
 // After a fault, until everything flows again.
 constexpr milliseconds recovery = 2s;
 

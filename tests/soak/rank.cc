@@ -16,6 +16,10 @@ namespace tutti::soak {
 
 namespace {
 
+struct WrongValue : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
 class Rank {
  public:
   Rank(const Plan& plan, int rank, bool restarts, Board& board, int log)
@@ -97,13 +101,13 @@ class Rank {
       entry.text = e.what();
       const bool is_late = entry.text.find("did not answer by the deadline") != std::string::npos;
       entry.outcome = is_late ? Outcome::coordinator_late : Outcome::coordinator_gone;
-    } catch (const ExchangeFailed& e) {
+    } catch (const Error& e) {
       entry.text = e.what();
       entry.outcome = asked.empty() ? Outcome::exchange_failed : Outcome::unexpected;
-    } catch (const std::exception& e) {
-      entry.text = e.what();
-      entry.outcome = entry.text.find("wrong value") == 0 ? Outcome::wrong_value : Outcome::unexpected;
       if (number < 0) entry.outcome = Outcome::coordinator_gone;  // it could not join
+    } catch (const WrongValue& e) {
+      entry.text = e.what();
+      entry.outcome = Outcome::wrong_value;
     }
     entry.end = Clock::now();
     seat_.failed_at = entry.outcome == Outcome::done ? -1 : number;
@@ -139,8 +143,8 @@ class Rank {
       float wanted = 0;
       for (const int each : group) wanted += value_of(each, number, nth, static_cast<std::int64_t>(i));
       if (sum[i] != wanted)
-        throw std::runtime_error("wrong value: element " + std::to_string(i) + " of " + std::to_string(sum.size()) + " is " +
-                                 std::to_string(sum[i]) + ", not " + std::to_string(wanted));
+        throw WrongValue("element " + std::to_string(i) + " of " + std::to_string(sum.size()) + " is " + std::to_string(sum[i]) +
+                         ", not " + std::to_string(wanted));
     }
   }
 

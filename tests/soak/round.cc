@@ -168,7 +168,8 @@ void Round::reap() {
   if (processes_.coordinator == 0 || ::waitpid(processes_.coordinator, &status, WNOHANG) != processes_.coordinator) return;
   processes_.coordinator = 0;
   const bool was_killed = WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
-  if (!was_killed && !is_all_gone()) wrong_.push_back("the coordinator ended by itself");
+  const bool has_ended = WIFEXITED(status) && WEXITSTATUS(status) == 0;  // nobody is left who is not dead to it
+  if (!was_killed && !has_ended) wrong_.push_back("the coordinator ended with " + std::to_string(status));
 }
 
 // So that all can be told the same end: nobody is past what is allowed.
@@ -260,6 +261,10 @@ std::vector<std::string> Round::run(Counts& counts) {
   Instant over = begin_ + plan_.length;
   while (!is_all_gone() && wrong_.empty()) {
     reap();
+    // What includes one that is lost fails from then on: a moment of it is enough.
+    for (const Fault& fault : faults_.all()) {
+      if (fault.is_fatal && !options_.restarts) over = std::min(over, fault.end + 2s);
+    }
     const bool is_over = now() >= over;
     faults_.tick(now(), processes_, options_.has_faults && !is_over);
     if (is_over) {

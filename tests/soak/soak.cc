@@ -1,6 +1,7 @@
 // Jobs of random ranks that meet and sum while they are killed, stopped and restarted and their links fail, for as long as it is
 // told. Ends with what was counted, or with the seed and round of the first thing that was wrong.
 //   soak [--seconds N] [--seed S] [--round R] [--restarts] [--no-faults] [--keep-going]
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <cstdlib>
@@ -10,6 +11,7 @@
 #include <random>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "soak/round.h"
 
@@ -70,12 +72,18 @@ int run(const Arguments& arguments) {
   std::int64_t wrong = 0;
   for (std::uint64_t number = arguments.round.value_or(0); std::chrono::steady_clock::now() < end; ++number) {
     Round round(arguments.seed * 1'000'003 + number, arguments.options);
+    const auto begin = std::chrono::steady_clock::now();
     const std::vector<std::string> violations = round.run(counts);
+    const auto took = std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - begin);
+    std::cout << "round " << number << ": " << round.plan().to_string() << ", " << counts.faults << " faults so far; it took "
+              << took.count() << " ms" << std::endl;
     if (!violations.empty()) {
       ++wrong;
       std::cout << "VIOLATION in round " << number << " (" << round.plan().to_string() << "); again with: soak --seed "
                 << arguments.seed << " --round " << number << (arguments.options.restarts ? " --restarts" : "") << '\n';
-      for (const std::string& each : violations) std::cout << "  " << each << '\n';
+      constexpr std::size_t most = 12;
+      for (std::size_t i = 0; i < std::min(most, violations.size()); ++i) std::cout << "  " << violations[i] << '\n';
+      if (violations.size() > most) std::cout << "  and " << violations.size() - most << " more\n";
       std::cout << round.story() << std::endl;
       if (!arguments.keeps_going) break;
     }
