@@ -20,6 +20,7 @@
 namespace bench {
 
 inline constexpr const char* job_name = "benchmark";
+inline constexpr const char* job_secret = "a secret of benchmarks";
 
 template <class Work>
 pid_t in_process(const Work& work) {
@@ -44,7 +45,7 @@ std::vector<double> in_job(int world, const Body& body) {
   tutti::CoordinatorOptions options;
   options.world = world;
   options.job = job_name;
-  options.secret = job_name;
+  options.secret = job_secret;
   options.linger = std::chrono::milliseconds(0);
   auto coordinator = tutti::Coordinator::open(options);
   const std::string address = coordinator->address();
@@ -58,7 +59,7 @@ std::vector<double> in_job(int world, const Body& body) {
       say("TUTTI_WORLD_SIZE", std::to_string(world));
       say("TUTTI_COORDINATOR", address);
       say("TUTTI_JOB_ID", job_name);
-      say("TUTTI_JOB_SECRET", job_name);
+      say("TUTTI_JOB_SECRET", job_secret);
       say("TUTTI_RANK", std::to_string(rank));
       say("TUTTI_LOCAL_RANK", std::to_string(rank));
       const std::vector<double> measured = body(rank, address);

@@ -19,7 +19,7 @@ Membership membership(int rank, int world, const std::string& address) {
   who.world = world;
   who.coordinator = address;
   who.job = bench::job_name;
-  who.secret = bench::job_name;
+  who.secret = bench::job_secret;
   return who;
 }
 

@@ -22,9 +22,9 @@
 #include <gloo/transport/tcp/device.h>
 
 #include "job.h"
-#include "tutti/mesh/engines/gloo_exchange.h"
 #include "tutti/mesh/engines/shared_exchange.h"
 #include "tutti/mesh/engines/shared_meeting.h"
+#include "tutti/mesh/engines/socket_exchange.h"
 #include "tutti/tutti.h"
 #include "versus.h"
 
@@ -86,7 +86,8 @@ void run_member(int size, int index, const std::string& folder, const bench::Opt
   const auto soon = tutti::deadline_after(60s);
   const auto meeting = tutti::SharedMeeting::open(notes, "meeting", size, index, soon);
   const auto shared = tutti::SharedExchange::open(notes, "exchange", size, index, soon);
-  const auto sockets = tutti::open_gloo_exchange(notes, "sockets", size, index, soon);
+  const auto sockets = tutti::open_socket_exchange(notes, "sockets", size, index, soon, {.secret = folder});
+  const auto readable = tutti::open_socket_exchange(notes, "readable", size, index, soon, {.secret = folder, .encrypts = false});
 
   const auto context = gloo_context(size, index, folder);
   constexpr std::size_t largest = std::size_t{4} << 20U;
@@ -120,6 +121,7 @@ void run_member(int size, int index, const std::string& folder, const bench::Opt
       {"all-reduce 4 B, sockets", 50, 9, 0, 1, reduce(*sockets, 1), gloo_reduce(1)},
       {"all-reduce 64 KiB, sockets", 20, 9, 0, 1, reduce(*sockets, std::size_t{16} << 10U), gloo_reduce(std::size_t{16} << 10U)},
       {"all-reduce 16 MiB, sockets", 2, 7, 0, 0.8, reduce(*sockets, largest), gloo_reduce(largest)},
+      {"all-reduce 16 MiB, sockets, not encrypted", 2, 7, 0, 0.8, reduce(*readable, largest), gloo_reduce(largest)},
   };
   for (const Side& side : sides) {
     std::vector<double> ours;

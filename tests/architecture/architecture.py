@@ -21,8 +21,8 @@ CUDA_FOLDERS = (
 
 # The host blocks only behind the door of hal; short mutexes are exempt everywhere. What meets other processes blocks as a backend
 # does: whoever calls it stands at the door, or is a thread of the mesh.
-BLOCKING_FOLDERS = ("src/tutti/hal/", "src/tutti/backends/", "src/tutti/mesh/control/", "src/tutti/mesh/engines/",
-                    "src/tutti/mesh/nccl/")
+BLOCKING_FOLDERS = ("src/tutti/hal/", "src/tutti/backends/", "src/tutti/mesh/wire/", "src/tutti/mesh/control/",
+                    "src/tutti/mesh/engines/", "src/tutti/mesh/nccl/")
 BLOCKING = {
     "condition_variable": r"\bcondition_variable",
     "future": r"\bstd::(shared_)?(future|promise|packaged_task|async)\b|#include <future>",

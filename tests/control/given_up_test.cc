@@ -107,7 +107,7 @@ TEST(AnArrival, ThatComesWhenItHasBeenGivenUpOpensNoMeeting) {
   const Served served(2);
   const auto zero = served.join(0);
   RawConnection one(served.address());
-  one.take_seat("a secret", 1, 2);
+  one.take_seat(secret_of_tests, 1, 2);
   one.say_sealed(control::message(control::Request::arrive, [](wire::FieldWriter& out) {
     control::Call{"world", {0, 1}, "barrier 'a'", ""}.append_to(out.u64(7));
     out.u8(0).i64(1'000'000'000).i64(1);  // long ago by the coordinator's clock

@@ -63,7 +63,7 @@ TEST_F(IPv6, ListeningOnAllAddressesTakesInMembersOfBothFamilies) {
 TEST_F(IPv6, ThatNobodyListensAtIsNamedWithItsBrackets) {
   Membership who;
   who.coordinator = "[::1]:1";
-  who.secret = "a secret";
+  who.secret = secret_of_tests;
   MemberOptions options;
   options.connect_timeout = milliseconds(100);
   try {

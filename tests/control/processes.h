@@ -108,7 +108,7 @@ class Job {
     CoordinatorOptions options;
     options.world = world;
     options.job = "test";
-    options.secret = "a secret";
+    options.secret = secret_of_tests;
     options.dead_after = dead_after;
     auto coordinator = Coordinator::open(options);
     address_ = coordinator->address();
@@ -123,7 +123,7 @@ class Job {
     who.world = world_;
     who.coordinator = address_;
     who.job = "test";
-    who.secret = "a secret";
+    who.secret = secret_of_tests;
     return who;
   }
 

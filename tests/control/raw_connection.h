@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <chrono>
 #include <optional>
 #include <stdexcept>
@@ -13,10 +14,10 @@
 #include <utility>
 
 #include "tutti/mesh/control/messages.h"
-#include "tutti/mesh/control/sockets.h"
 #include "tutti/mesh/wire/frames.h"
 #include "tutti/mesh/wire/handshake.h"
 #include "tutti/mesh/wire/seal.h"
+#include "tutti/mesh/wire/sockets.h"
 
 namespace tutti {
 
@@ -24,11 +25,11 @@ class RawConnection {
  public:
   explicit RawConnection(const std::string& address) {
     std::string why;
-    fd_ = control::connect_once(control::Address::parse(address, {}), Clock::now() + std::chrono::seconds(10), why);
-    if (!fd_.valid()) throw std::runtime_error(why);
+    way_.socket = wire::connect_once(wire::Address::parse(address, {}), Clock::now() + std::chrono::seconds(10), why);
+    if (!way_.socket.valid()) throw std::runtime_error(why);
   }
 
-  void say(std::string_view bytes) const { static_cast<void>(send(fd_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL)); }
+  void say(std::string_view bytes) const { static_cast<void>(send(way_.socket.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL)); }
   static std::string framed(std::string_view message) {
     std::string out;
     const std::size_t begin = wire::begin_frame(out);
@@ -43,38 +44,37 @@ class RawConnection {
     seals_.value().outgoing.close_onto(out, frames);
     return out;
   }
-  // The next message; nothing: the other side hung up.
+  // The next message, once it has proven the secret; nothing: the other side hung up.
   std::optional<std::string> hear() {
     for (;;) {
-      if (const auto message = in_.next()) {
-        const bool is_sealed = seals_ && std::exchange(has_its_proof_, true);
-        return std::string(is_sealed ? seals_->incoming.open(*message).value() : *message);
-      }
+      if (const auto message = in_.next()) return std::string(seals_.value().incoming.open(*message).value());
       char buffer[4096];
-      control::wait_until(fd_.get(), true, Clock::now() + std::chrono::seconds(60));
-      const ssize_t got = recv(fd_.get(), buffer, sizeof buffer, 0);
-      if (got <= 0) return std::nullopt;
+      wire::wait_until(way_.socket.get(), true, Clock::now() + std::chrono::seconds(60));
+      const std::ptrdiff_t got = way_.receive(buffer, sizeof buffer);
+      if (got < 0) return std::nullopt;
       in_.append({buffer, static_cast<std::size_t>(got)});
     }
   }
+  // Whatever it still says.
   void wait_for_end() {
-    while (hear()) {}
+    char buffer[4096];
+    do wire::wait_until(way_.socket.get(), true, Clock::now() + std::chrono::seconds(60));
+    while (way_.receive(buffer, sizeof buffer) >= 0);
   }
-  // Answers the challenge as one who knows the secret; what was said.
+  // Takes part in the handshake as one who knows the secret; what it said.
   std::string prove(const std::string& secret) {
-    const auto challenge = wire::Challenge::read(hear().value());
-    wire::Response response;
-    response.nonce = wire::fresh_nonce();
-    response.proof = wire::as_text(wire::proof(secret, wire::Side::member, challenge->nonce, response.nonce));
-    std::string out;
-    response.append_to(out);
-    say(framed(out));
-    seals_ = wire::seals_of(secret, wire::Side::member, challenge->nonce, response.nonce);
-    return out;
+    wire::TlsSession session = wire::begin_handshake(wire::Side::member, way_, wire::control_key(secret));
+    for (;;) {
+      const wire::Progress progress = session.handshake();
+      if (progress == wire::Progress::done) break;
+      if (progress == wire::Progress::ended) throw std::runtime_error("no handshake: " + session.why());
+      wire::wait_until(way_.socket.get(), true, Clock::now() + std::chrono::seconds(60));
+    }
+    seals_ = wire::seals_of(session, wire::Side::member);
+    return way_.said;
   }
   void take_seat(const std::string& secret, std::uint32_t rank, std::uint32_t world) {
     prove(secret);
-    hear();
     control::Hello hello;
     hello.job = "test";
     hello.rank = rank;
@@ -87,10 +87,24 @@ class RawConnection {
   }
 
  private:
-  control::Descriptor fd_;
+  // Keeps what is sent.
+  struct Way final : wire::Transport {
+    std::ptrdiff_t send(const char* data, std::size_t size) noexcept override {
+      said.append(data, size);
+      return ::send(socket.get(), data, size, MSG_NOSIGNAL);
+    }
+    std::ptrdiff_t receive(char* data, std::size_t size) noexcept override {
+      const ssize_t got = ::recv(socket.get(), data, size, 0);
+      if (got < 0 && errno == EAGAIN) return 0;
+      return got == 0 ? -1 : got;
+    }
+    wire::Descriptor socket;
+    std::string said;
+  };
+
+  Way way_;
   wire::FrameReader in_{wire::largest_answer};
   std::optional<wire::Seals> seals_;
-  bool has_its_proof_ = false;  // which is the last that is not sealed
 };
 
 }  // namespace tutti

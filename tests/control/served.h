@@ -18,12 +18,14 @@ using std::chrono::milliseconds;
 // "Within deadline + 1 s" on any machine.
 inline constexpr milliseconds slack{1'000};
 
+inline constexpr const char* secret_of_tests = "a secret of tests";
+
 class Served {
  public:
   explicit Served(int world, CoordinatorOptions options = {}) : world_(world) {
     options.world = world;
     options.job = "test";
-    options.secret = "a secret";
+    options.secret = secret_of_tests;
     coordinator_ = Coordinator::open(options);
     thread_ = std::thread([this] { coordinator_->serve(); });
   }
@@ -50,7 +52,7 @@ class Served {
     who.world = world_;
     who.coordinator = coordinator_->address();
     who.job = "test";
-    who.secret = "a secret";
+    who.secret = secret_of_tests;
     return who;
   }
   [[nodiscard]] std::shared_ptr<Member> join(int rank, const MemberOptions& options = {}) const {

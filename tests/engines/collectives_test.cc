@@ -33,7 +33,7 @@ TEST_P(Collectives, MoveBytesWhereTheyBelong) { run(check_movements); }
 TEST_P(Collectives, FollowEachOtherInAnyOrder) {
   const unsigned seed = std::random_device()();
   SCOPED_TRACE(testing::Message() << "seed " << seed);
-  const int rounds = is_sanitized() || engine() == Engine::gloo ? 60 : 150;
+  const int rounds = is_sanitized() || goes_through_sockets(engine()) ? 60 : 150;
   run([&](Exchange& exchange) { check_sequence(exchange, rounds, seed); });
 }
 

@@ -11,19 +11,21 @@
 
 namespace tutti::testing_engines {
 
-enum class Engine { shared_memory, small_slabs, gloo };
+enum class Engine { shared_memory, small_slabs, sockets, readable_sockets };
 
 inline std::string name_of(Engine engine) {
   switch (engine) {
     case Engine::shared_memory: return "SharedMemory";
     case Engine::small_slabs: return "SharedMemoryInSmallSlabs";
-    case Engine::gloo: break;
+    case Engine::sockets: return "Sockets";
+    case Engine::readable_sockets: break;
   }
-  return "Gloo";
+  return "ReadableSockets";
 }
 inline void PrintTo(Engine engine, std::ostream* out) { *out << name_of(engine); }
 
-// Those of this build.
+inline bool goes_through_sockets(Engine engine) { return engine == Engine::sockets || engine == Engine::readable_sockets; }
+
 std::vector<Engine> all_engines();
 
 std::unique_ptr<Exchange> open_exchange(Engine engine, Rendezvous& rendezvous, const std::string& key, int size, int index);

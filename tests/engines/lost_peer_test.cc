@@ -118,7 +118,7 @@ TEST_P(LosingAPeer, IsKnownAtOnceWhereSomeoneReportsIt) {
     const std::string said = until_failure(*exchange, *seen, elements_for(GetParam()), 60s);
     // Of the sockets' own accord it may be known a moment earlier.
     require(said.find("rank 2 died") != std::string::npos ||
-                (name_of(GetParam()) == "Gloo" && said.find("member 2") != std::string::npos),
+                (goes_through_sockets(GetParam()) && said.find("member 2") != std::string::npos),
             said);
     require(seen->milliseconds[static_cast<std::size_t>(index)] < 20'000, "waited for the deadline");
   });

@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "hosts/hosts.h"
-#include "tutti/mesh/engines/gloo_exchange.h"
 
 namespace tutti {
 
@@ -24,10 +23,6 @@ constexpr std::int64_t large = is_sanitized() ? 1 << 20 : 4 << 20;  // elements
 
 class HostsCollectives : public Hosts {
  protected:
-  void SetUp() override {
-    if (!has_gloo()) GTEST_SKIP() << "this build has no gloo";
-    Hosts::SetUp();
-  }
   // Until the host has sent so much more: what is summed is on its way.
   void await_traffic(int host, std::uint64_t bytes) const {
     const std::uint64_t before = network().bytes_from(host);

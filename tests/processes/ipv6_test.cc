@@ -4,8 +4,7 @@
 #include <cstdlib>
 
 #include "processes/job.h"
-#include "tutti/mesh/control/sockets.h"
-#include "tutti/mesh/engines/gloo_exchange.h"
+#include "tutti/mesh/wire/sockets.h"
 #include "tutti/tutti.h"
 
 namespace tutti {
@@ -17,13 +16,12 @@ using namespace testing_processes;
 }  // namespace
 
 TEST(ProcessCollectives, GoThroughIPv6WhereTheCoordinatorIsReachedByIt) {
-  if (!has_gloo()) GTEST_SKIP() << "this build has no gloo";
   ::setenv("TUTTI_SHARED_MEMORY", "0", 1);
   CoordinatorOptions coordinator;
   coordinator.world = 3;
   coordinator.listen = "[::1]:0";
   try {
-    (void)control::listen_on(coordinator.listen, {});
+    (void)wire::listen_on(coordinator.listen, {});
   } catch (const InvalidState& e) {
     GTEST_SKIP() << "no IPv6 here: " << e.message();
   }

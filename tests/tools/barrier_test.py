@@ -219,7 +219,7 @@ class Coordinator(Barrier):
 
     def test_refuses_whoever_does_not_know_the_secret(self):
         _, address = self.coordinator()
-        stranger = self.start_ranks('"$TUTTI" barrier --timeout 60s', self.ranks(address, "guessed", [0]))
+        stranger = self.start_ranks('"$TUTTI" barrier --timeout 60s', self.ranks(address, "guessed, and wrong", [0]))
         ((status, _, errors),) = self.results(stranger)
         self.assertEqual(status, 1)
         self.assertIn("tutti: error: ", errors)

@@ -2,76 +2,58 @@
 
 #include <gtest/gtest.h>
 
-#include <set>
 #include <string>
+
+#include "wire/pipes.h"
 
 namespace tutti::wire {
 namespace {
 
-TEST(AHandshake, ReadsWhatWasWritten) {
-  Challenge challenge;
-  challenge.nonce = fresh_nonce();
-  std::string out;
-  challenge.append_to(out);
-  const auto read = Challenge::read(out);
-  ASSERT_TRUE(read);
-  EXPECT_EQ(read->nonce, challenge.nonce);
-  Response response;
-  response.nonce = fresh_nonce();
-  response.proof = as_text(proof("secret", Side::member, challenge.nonce, response.nonce));
-  out.clear();
-  response.append_to(out);
-  const auto answered = Response::read(out);
-  ASSERT_TRUE(answered);
-  EXPECT_EQ(answered->proof, response.proof);
-  EXPECT_EQ(answered->nonce, response.nonce);
+struct Ends {
+  Ends(const std::string& members_secret, const std::string& coordinators_secret)
+      : member(begin_handshake(Side::member, pipes.one, control_key(members_secret))),
+        coordinator(begin_handshake(Side::coordinator, pipes.other, control_key(coordinators_secret))) {}
+
+  Pipes pipes;
+  TlsSession member;
+  TlsSession coordinator;
+};
+
+TEST(AHandshake, LetsBothEndsSealForEachOther) {
+  Ends ends("a secret", "a secret");
+  ASSERT_EQ(ends.member.handshake(), Progress::blocked) << "the coordinator speaks first";
+  ASSERT_EQ(ends.coordinator.handshake(), Progress::blocked);
+  ASSERT_EQ(ends.member.handshake(), Progress::blocked);
+  ASSERT_EQ(ends.coordinator.handshake(), Progress::done);
+  ASSERT_EQ(ends.member.handshake(), Progress::done);
+  EXPECT_EQ(version_of(ends.member), protocol_version);
+  Seals of_member = seals_of(ends.member, Side::member);
+  Seals of_coordinator = seals_of(ends.coordinator, Side::coordinator);
+  std::string sealed;
+  of_member.outgoing.close_onto(sealed, std::string("\x05\0\0\0hello", 9));
+  EXPECT_EQ(of_coordinator.incoming.open(std::string_view(sealed).substr(4)), "hello");
+  sealed.clear();
+  of_coordinator.outgoing.close_onto(sealed, std::string("\x06\0\0\0answer", 10));
+  EXPECT_EQ(of_member.incoming.open(std::string_view(sealed).substr(4)), "answer");
 }
 
-TEST(AHandshake, OfAnotherVersionIsToldApartFromNoise) {
-  Challenge challenge;
-  challenge.version = 7;
-  challenge.nonce = "another length";
-  std::string out;
-  challenge.append_to(out);
-  const auto read = Challenge::read(out);
-  ASSERT_TRUE(read);
-  EXPECT_EQ(read->version, 7);
-  EXPECT_FALSE(Challenge::read("HTTP/1.1 400 Bad Request\r\n\r\n"));
-  EXPECT_FALSE(Challenge::read(""));
+// Who answers at the coordinator's address and does not know the secret gets nothing to guess it from.
+TEST(AHandshake, ShowsNothingOfTheMembersSecretToWhoDoesNotKnowIt) {
+  Ends ends("a secret", "another secret");
+  ASSERT_EQ(ends.coordinator.handshake(), Progress::blocked);
+  ASSERT_EQ(ends.member.handshake(), Progress::ended);
+  EXPECT_EQ(version_of(ends.member), protocol_version) << "it knows that the secret was wrong, and not the version";
+  EXPECT_EQ(ends.pipes.of_one.size(), 7U) << "one alert";
+  EXPECT_EQ(ends.coordinator.handshake(), Progress::ended);
 }
 
-TEST(AHandshake, CutShortOrTooLongIsNone) {
-  Challenge challenge;
-  challenge.nonce = fresh_nonce();
-  std::string out;
-  challenge.append_to(out);
-  for (std::size_t cut = 0; cut < out.size(); ++cut) EXPECT_FALSE(Challenge::read(std::string_view(out).substr(0, cut))) << cut;
-  EXPECT_FALSE(Challenge::read(out + "x"));
-  std::string response(2 + nonce_size + 32, 'r');
-  EXPECT_TRUE(Response::read(response));
-  EXPECT_FALSE(Response::read(response + "x"));
-  response.pop_back();
-  EXPECT_FALSE(Response::read(response));
-}
-
-TEST(AProof, DependsOnSecretSideAndBothNonces) {
-  const std::string a = fresh_nonce();
-  const std::string b = fresh_nonce();
-  std::set<Digest> proofs;
-  for (const std::string secret : {"one", "two"}) {
-    for (const Side side : {Side::member, Side::coordinator}) {
-      for (const auto& [first, second] : {std::pair(a, b), std::pair(b, a), std::pair(a, a)})
-        proofs.insert(proof(secret, side, first, second));
-    }
-  }
-  EXPECT_EQ(proofs.size(), 12U);
-}
-
-TEST(Nonces, AreFresh) {
-  std::set<std::string> nonces;
-  for (int i = 0; i < 100; ++i) nonces.insert(fresh_nonce());
-  EXPECT_EQ(nonces.size(), 100U);
-  EXPECT_NE(fresh_number(), fresh_number());
+TEST(AHandshake, TellsAnotherVersion) {
+  Pipes pipes;
+  TlsSession later = TlsSession::client(pipes.other, "tutti coordinator 9", control_key("a secret"));
+  TlsSession member = begin_handshake(Side::member, pipes.one, control_key("a secret"));
+  ASSERT_EQ(later.handshake(), Progress::blocked);
+  ASSERT_EQ(member.handshake(), Progress::ended);
+  EXPECT_EQ(version_of(member), 9);
 }
 
 }  // namespace

@@ -6,13 +6,14 @@
 
 namespace tutti {
 
-inline constexpr std::array<std::string_view, 27> known_variables{
+inline constexpr std::array<std::string_view, 28> known_variables{
     "TUTTI_ALLOW_TF32",
     "TUTTI_COMMAND",
     "TUTTI_COORDINATOR",
     "TUTTI_CUDA",
     "TUTTI_CUDA_DEBUG",
     "TUTTI_CUDA_PLAIN_MEMORY",
+    "TUTTI_ENCRYPT",
     "TUTTI_FORCE_GPU_ALLOW_GROWTH",
     "TUTTI_JOB_ID",
     "TUTTI_JOB_SECRET",

@@ -6,13 +6,14 @@
 #include <new>
 #include <utility>
 
+#include "tutti/base/environment.h"
 #include "tutti/base/rank_files.h"
 #include "tutti/base/text.h"
 #include "tutti/exec/last_call.h"
 #include "tutti/hal/door.h"
 #include "tutti/mesh/control/join_job.h"
-#include "tutti/mesh/engines/gloo_exchange.h"
 #include "tutti/mesh/engines/shared_exchange.h"
+#include "tutti/mesh/engines/socket_exchange.h"
 #include "tutti/mesh/world.h"
 #include "tutti/place/runtime.h"
 
@@ -230,8 +231,11 @@ void ProcessGroup::open_exchange(Site site) {
     if (roll_calls_.is_shared()) {
       made = SharedExchange::open(store_, key, size, index(), limit);
     } else {
-      made =
-          open_gloo_exchange(store_, key, size, index(), limit, {.address = member_.local_host(), .stop = gives_up_.get_token()});
+      made = open_socket_exchange(store_, key, size, index(), limit,
+                                  {.address = member_.local_host(),
+                                   .secret = member_.who().secret,
+                                   .encrypts = environment_bool("TUTTI_ENCRYPT").value_or(true),
+                                   .stop = gives_up_.get_token()});
     }
   } catch (const Error& e) {
     fault = e.message();

@@ -2,10 +2,15 @@
 #pragma once
 
 #include <string>
+#include <string_view>
+
+#include "tutti/base/site.h"
 
 namespace tutti {
 
 // 128 random bits of the system's, as 32 hexadecimal digits.
 std::string make_job_secret();
+// Throws InvalidArgument for one that could be guessed: of fewer than 16 characters, or of few different ones.
+void check_job_secret(std::string_view secret, Site site);
 
 }  // namespace tutti

@@ -1,13 +1,10 @@
 #include "tutti/mesh/control/join.h"
 
 #include <poll.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
-#include <cstring>
 #include <new>
 #include <optional>
 #include <system_error>
@@ -16,8 +13,11 @@
 #include "tutti/base/error.h"
 #include "tutti/base/log.h"
 #include "tutti/base/text.h"
+#include "tutti/mesh/control/job_secret.h"
 #include "tutti/mesh/control/messages.h"
 #include "tutti/mesh/wire/handshake.h"
+#include "tutti/mesh/wire/random_bytes.h"
+#include "tutti/mesh/wire/socket_transport.h"
 
 namespace tutti::control {
 
@@ -39,52 +39,61 @@ std::string host_name() {
 // A conversation in which each side waits for the other.
 class Dialogue {
  public:
-  Dialogue(Descriptor socket, Clock::time_point deadline) : socket_(std::move(socket)), deadline_(deadline) {}
+  Dialogue(Descriptor socket, Clock::time_point deadline) : transport_(std::move(socket)), deadline_(deadline) {}
 
-  // From now on frames are sealed, both ways.
-  void seal(const wire::Seals& seals) { seals_ = seals; }
+  // Until both have proven that they know the key. Gives why not, for the user; nothing: they have.
+  std::string prove(const wire::Key& key) {
+    wire::TlsSession session = wire::begin_handshake(wire::Side::member, transport_, key);
+    for (;;) {
+      const wire::Progress progress = session.handshake();
+      if (progress == wire::Progress::done) break;
+      if (progress == wire::Progress::ended) return why_not(session);
+      if (!wait_until(transport_.socket.get(), !session.wants_to_send(), deadline_)) throw TryAgain{"it does not answer"};
+    }
+    seals_ = wire::seals_of(session, wire::Side::member);
+    return {};
+  }
 
   void say(std::string_view plain) {
     std::string sealed;
-    if (seals_) seals_->outgoing.close_onto(sealed, plain);
-    std::string_view frames = seals_ ? sealed : plain;
-    while (!frames.empty()) {
-      const ssize_t sent = send(socket_.get(), frames.data(), frames.size(), MSG_NOSIGNAL);
-      if (sent > 0) {
-        frames.remove_prefix(static_cast<std::size_t>(sent));
-      } else if (errno != EAGAIN && errno != EINTR) {
-        // It may have said why before it hung up.
-        return;
-      } else if (!wait_until(socket_.get(), false, deadline_)) {
-        throw TryAgain{"it does not read"};
-      }
+    seals_->outgoing.close_onto(sealed, plain);
+    for (std::string_view rest = sealed; !rest.empty();) {
+      const std::ptrdiff_t sent = transport_.send(rest.data(), rest.size());
+      if (sent < 0) return;  // it may have said why before it hung up
+      rest.remove_prefix(static_cast<std::size_t>(sent));
+      if (sent == 0 && !wait_until(transport_.socket.get(), false, deadline_)) throw TryAgain{"it does not read"};
     }
   }
 
+  // Nothing in it: not from the other end.
   std::string hear() {
     for (;;) {
-      if (const auto message = in_.next()) return opened(*message);
+      if (const auto message = in_.next()) return std::string(seals_->incoming.open(*message).value_or(std::string_view()));
       if (in_.broken()) return {};
-      if (!wait_until(socket_.get(), true, deadline_)) throw TryAgain{"it does not answer"};
+      if (!wait_until(transport_.socket.get(), true, deadline_)) throw TryAgain{"it does not answer"};
       std::array<char, 4096> buffer;
-      const ssize_t got = recv(socket_.get(), buffer.data(), buffer.size(), 0);
-      if (got == 0) throw TryAgain{"it closed the connection"};
-      if (got < 0 && errno != EAGAIN && errno != EINTR) throw TryAgain{std::strerror(errno)};
-      if (got > 0) in_.append({buffer.data(), static_cast<std::size_t>(got)});
+      const std::ptrdiff_t got = transport_.receive(buffer.data(), buffer.size());
+      if (got < 0) throw TryAgain{"it closed the connection"};
+      in_.append({buffer.data(), static_cast<std::size_t>(got)});
     }
   }
 
   wire::FrameReader& in() noexcept { return in_; }
-  [[nodiscard]] const wire::Seals& seals() const { return seals_.value(); }
-  Descriptor& socket() noexcept { return socket_; }
+  wire::Seals& seals() { return seals_.value(); }
+  Descriptor& socket() noexcept { return transport_.socket; }
 
  private:
-  // Nothing in it: not from the other end.
-  std::string opened(std::string_view message) {
-    return std::string(seals_ ? seals_->incoming.open(message).value_or(std::string_view()) : message);
+  static std::string why_not(const wire::TlsSession& session) {
+    if (session.why().empty()) throw TryAgain{"it closed the connection"};
+    const auto version = wire::version_of(session);
+    if (!version) return "is none of ours: something else answers there";
+    if (*version == wire::protocol_version) {
+      return "does not know the job's secret: is TUTTI_JOB_SECRET the same for all? If so, something else answers there";
+    }
+    return text("speaks version ", *version, ", this process ", wire::protocol_version, "; use one version of tutti for all");
   }
 
-  Descriptor socket_;
+  wire::SocketTransport transport_;
   Clock::time_point deadline_;
   std::optional<wire::Seals> seals_;
   wire::FrameReader in_{wire::largest_answer + wire::seal_size};
@@ -96,30 +105,7 @@ std::shared_ptr<Link> take_seat(Descriptor socket, const Membership& who, const 
     throw JoinRefused(text("the coordinator at ", who.coordinator, " ", why), site);
   };
   Dialogue dialogue(std::move(socket), deadline);
-  const auto challenge = wire::Challenge::read(dialogue.hear());
-  if (!challenge) refuse("is none of ours: something else answers there");
-  if (challenge->version != wire::protocol_version) {
-    refuse(text("speaks version ", challenge->version, ", this process ", wire::protocol_version,
-                "; use one version of tutti for all"));
-  }
-  wire::Response response;
-  response.nonce = wire::fresh_nonce();
-  response.proof = wire::as_text(wire::proof(who.secret, wire::Side::member, challenge->nonce, response.nonce));
-  std::string out;
-  const std::size_t begin = wire::begin_frame(out);
-  response.append_to(out);
-  wire::end_frame(out, begin);
-  dialogue.say(out);
-  const std::string proof = dialogue.hear();
-  if (!proof.empty() && static_cast<Answer>(proof.front()) == Answer::refused &&
-      proof.size() != std::tuple_size_v<wire::Digest>) {
-    refuse("refused this process: the secret is not the job's; is TUTTI_JOB_SECRET the same for all?");
-  }
-  if (!wire::same_digest(proof,
-                         wire::as_text(wire::proof(who.secret, wire::Side::coordinator, challenge->nonce, response.nonce)))) {
-    refuse("does not know the job's secret: something else answers there");
-  }
-  dialogue.seal(wire::seals_of(who.secret, wire::Side::member, challenge->nonce, response.nonce));
+  if (const std::string why = dialogue.prove(wire::control_key(who.secret)); !why.empty()) refuse(why);
   Hello hello;
   hello.job = who.job;
   hello.world = static_cast<std::uint32_t>(who.world);
@@ -144,7 +130,8 @@ std::shared_ptr<Link> take_seat(Descriptor socket, const Membership& who, const 
   link.heartbeat =
       std::max(std::chrono::milliseconds(1), std::min({options.heartbeat, its_dead_after / 4, options.dead_after / 4}));
   link.doing = options.doing;
-  return std::make_shared<Link>(std::move(dialogue.socket()), std::move(dialogue.in()), dialogue.seals(), std::move(link));
+  return std::make_shared<Link>(std::move(dialogue.socket()), std::move(dialogue.in()), std::move(dialogue.seals()),
+                                std::move(link));
 }
 
 }  // namespace
@@ -153,13 +140,13 @@ std::shared_ptr<Link> join(const Membership& who, const MemberOptions& options, 
   if (who.world < 1 || who.world > largest_world || who.rank < 0 || who.rank >= who.world) {
     throw InvalidArgument(text("rank ", who.rank, " is not in a world of ", who.world), site);
   }
-  if (who.secret.empty()) throw InvalidArgument("joining a job needs its secret; set TUTTI_JOB_SECRET", site);
+  check_job_secret(who.secret, site);
   if (who.job.size() > longest_name) throw InvalidArgument(text("a job's name has at most ", longest_name, " bytes"), site);
   if (options.dead_after.count() < 1 || options.heartbeat.count() < 1 || options.log_every.count() < 1) {
     throw InvalidArgument("heartbeat, dead_after and log_every must be at least 1 ms", site);
   }
   const Address address = Address::parse(who.coordinator, site);
-  const std::uint64_t incarnation = wire::fresh_number();
+  const std::uint64_t incarnation = wire::random_number();
   const auto deadline = Clock::now() + std::min<std::chrono::milliseconds>(options.connect_timeout, longest_timeout);
   auto next_line = Clock::now() + options.log_every;
   for (;;) {

@@ -34,7 +34,7 @@ std::int64_t steady_nanoseconds(Clock::time_point time) { return std::chrono::na
 
 std::string Link::local_host() const { return Address::parse(bound_address(socket_.get()), Site()).host; }
 
-Link::Link(Descriptor socket, wire::FrameReader rest, const wire::Seals& seals, LinkOptions options)
+Link::Link(Descriptor socket, wire::FrameReader rest, wire::Seals seals, LinkOptions options)
     : options_(std::move(options)),
       socket_(std::move(socket)),
       epoll_(epoll_create1(EPOLL_CLOEXEC)),
@@ -43,8 +43,8 @@ Link::Link(Descriptor socket, wire::FrameReader rest, const wire::Seals& seals, 
       heard_(Clock::now().time_since_epoch().count()),
       ahead_(options_.its_time - steady_nanoseconds(Clock::now())),
       in_(std::move(rest)),
-      opens_(seals.incoming),
-      seals_(seals.outgoing),
+      opens_(std::move(seals.incoming)),
+      seals_(std::move(seals.outgoing)),
       next_beat_(Clock::now()) {
   epoll_event event{};
   event.events = EPOLLIN;

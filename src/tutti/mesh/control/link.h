@@ -36,7 +36,7 @@ struct LinkOptions {
 class Link {
  public:
   // `socket` is past the welcome; `rest` holds what came behind it.
-  Link(Descriptor socket, wire::FrameReader rest, const wire::Seals& seals, LinkOptions options);
+  Link(Descriptor socket, wire::FrameReader rest, wire::Seals seals, LinkOptions options);
   // Takes leave. In a forked child: lets go without a word.
   ~Link();
   Link(const Link&) = delete;

@@ -13,7 +13,7 @@
 
 #include "tutti/base/error.h"
 #include "tutti/base/text.h"
-#include "tutti/mesh/wire/handshake.h"
+#include "tutti/mesh/control/job_secret.h"
 
 namespace tutti::control {
 
@@ -38,6 +38,7 @@ void add(int epoll, int fd, SessionId id) {
 
 Server::Server(const CoordinatorOptions& options, Site site)
     : options_(options),
+      key_(wire::control_key(options.secret)),
       assembly_({options.world, options.job, options.dead_after, options.store_limit}, *this),
       listener_(listen_on(options.listen, site)),
       epoll_(epoll_create1(EPOLL_CLOEXEC)),
@@ -46,6 +47,7 @@ Server::Server(const CoordinatorOptions& options, Site site)
   if (!epoll_.valid() || !wake_.valid()) throw InvalidState(text("cannot make a coordinator: ", std::strerror(errno)), site);
   add(epoll_.get(), listener_.get(), listener_id);
   add(epoll_.get(), wake_.get(), wake_session);
+  wire::wipe(options_.secret.data(), options_.secret.size());
 }
 
 Server::~Server() = default;
@@ -102,11 +104,11 @@ int Server::milliseconds_to_wait(Time now) const {
     if (!next || time < *next) next = time;
   };
   if (const Deadline end = ends_at()) consider(*end);
-  if (!strangers_.empty()) {
-    consider(connections_.at(strangers_.front())->opened +
-             (listens_ ? options_.greeting_limit : std::min(options_.greeting_limit, patience)));
+  if (!strangers_.empty()) consider(connections_.at(strangers_.front())->opened + options_.greeting_limit);
+  if (!listens_) {
+    const bool has_room = strangers_.size() < most_strangers;
+    consider(std::max(listen_again_, has_room ? now : connections_.at(strangers_.front())->opened + patience));
   }
-  if (!listens_) consider(listen_again_);
   if (!next) return -1;
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(*next - now).count();
   return static_cast<int>(std::clamp<std::int64_t>(left, 0, 60'000));
@@ -139,6 +141,7 @@ void Server::accept_waiting(Time now) {
     connections_.emplace(connection.id, std::move(made));
     strangers_.push_back(connection.id);
     add(epoll_.get(), connection.fd.get(), connection.id);
+    connection.greeting = std::make_unique<Greeting>(key_, connection.out);
     greet(connection);
   }
   // The kernel's queue holds who comes now, until there is room.
@@ -146,25 +149,49 @@ void Server::accept_waiting(Time now) {
   listens_ = false;
 }
 
+std::ptrdiff_t Server::Greeting::send(const char* data, std::size_t size) noexcept {
+  out.append(data, size);
+  return static_cast<std::ptrdiff_t>(size);
+}
+
+std::ptrdiff_t Server::Greeting::receive(char* data, std::size_t size) noexcept {
+  const std::size_t taken = in.copy(data, size);
+  in.erase(0, taken);
+  return static_cast<std::ptrdiff_t>(taken);
+}
+
 void Server::greet(Connection& connection) {
-  connection.nonce = wire::fresh_nonce();
-  const std::size_t begin = wire::begin_frame(connection.out);
-  wire::Challenge challenge;
-  challenge.nonce = connection.nonce;
-  challenge.append_to(connection.out);
-  wire::end_frame(connection.out, begin);
+  const wire::Progress progress = connection.greeting->session.handshake();
   touch(connection);
+  if (progress == wire::Progress::blocked) return;
+  if (progress == wire::Progress::ended) return close(connection.id);
+  connection.seals = wire::seals_of(connection.greeting->session, wire::Side::coordinator);
+  connection.in.append(connection.greeting->in);
+  connection.greeting.reset();
+  connection.state = Connection::State::proven;
 }
 
 void Server::read(Connection& connection, Time now) {
-  const SessionId id = connection.id;
   std::array<char, 16384> buffer;
-  const ssize_t got = recv(connection.fd.get(), buffer.data(), buffer.size(), 0);
+  const bool is_proven = connection.state != Connection::State::greeted;
+  const ssize_t got = recv(connection.fd.get(), buffer.data(), is_proven ? buffer.size() : wire::largest_tls_greeting, 0);
   if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
   // Once it is closing, only its end is awaited.
-  if (got <= 0) return remove(id, {}, now);
+  if (got <= 0) return remove(connection.id, {}, now);
+  const std::string_view bytes(buffer.data(), static_cast<std::size_t>(got));
   if (connection.state == Connection::State::closing) return;
-  connection.in.append({buffer.data(), static_cast<std::size_t>(got)});
+  if (is_proven) {
+    connection.in.append(bytes);
+  } else {
+    connection.greeting->in += bytes;
+    greet(connection);
+    if (connection.state != Connection::State::proven) return;
+  }
+  receive_all(connection, now);
+}
+
+void Server::receive_all(Connection& connection, Time now) {
+  const SessionId id = connection.id;
   while (const auto message = connection.in.next()) {
     if (!receive(connection, *message, now)) return;
   }
@@ -173,7 +200,6 @@ void Server::read(Connection& connection, Time now) {
 
 bool Server::receive(Connection& connection, std::string_view message, Time now) {
   using State = Connection::State;
-  if (connection.state == State::greeted) return check_proof(connection, message);
   const auto opened = connection.seals->incoming.open(message);
   if (!opened) {
     remove(connection.id, "it sent a frame that was not sealed by it", now);
@@ -186,26 +212,6 @@ bool Server::receive(Connection& connection, std::string_view message, Time now)
     connection.in.set_largest(wire::largest_request + wire::seal_size);
     std::erase(strangers_, connection.id);
   }
-  return true;
-}
-
-bool Server::check_proof(Connection& connection, std::string_view message) {
-  const auto response = wire::Response::read(message);
-  const bool known =
-      response && response->version == wire::protocol_version &&
-      wire::same_digest(response->proof,
-                        wire::as_text(wire::proof(options_.secret, wire::Side::member, connection.nonce, response->nonce)));
-  if (!known) {
-    send(connection.id, control::message(Answer::refused, [](wire::FieldWriter& out) { out.text("authentication failed"); }));
-    close(connection.id);
-    return false;
-  }
-  connection.state = Connection::State::proven;
-  const std::size_t begin = wire::begin_frame(connection.out);
-  connection.out += wire::as_text(wire::proof(options_.secret, wire::Side::coordinator, connection.nonce, response->nonce));
-  wire::end_frame(connection.out, begin);
-  connection.seals = wire::seals_of(options_.secret, wire::Side::coordinator, connection.nonce, response->nonce);
-  touch(connection);
   return true;
 }
 
@@ -223,11 +229,7 @@ void Server::send(SessionId to, std::string_view frames) {
     connection.overflowed = true;
     return;
   }
-  if (connection.seals) {
-    connection.seals->outgoing.close_onto(connection.out, frames);
-  } else {
-    connection.out += frames;
-  }
+  connection.seals->outgoing.close_onto(connection.out, frames);
 }
 
 void Server::close(SessionId session) {
@@ -318,9 +320,7 @@ void Server::remove_stale(Time now) {
 namespace tutti {
 
 std::unique_ptr<Coordinator> Coordinator::open(const CoordinatorOptions& options, Site site) {
-  if (options.secret.empty()) {
-    throw InvalidArgument("a coordinator needs a secret that its members know; set CoordinatorOptions::secret", site);
-  }
+  check_job_secret(options.secret, site);
   if (options.world < 1 || options.world > control::largest_world) {
     throw InvalidArgument(text("a world has 1 to ", control::largest_world, " members, not ", options.world), site);
   }

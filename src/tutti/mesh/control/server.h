@@ -15,6 +15,7 @@
 #include "tutti/mesh/control/coordinator.h"
 #include "tutti/mesh/control/sockets.h"
 #include "tutti/mesh/wire/frames.h"
+#include "tutti/mesh/wire/handshake.h"
 #include "tutti/mesh/wire/seal.h"
 
 namespace tutti::control {
@@ -29,6 +30,19 @@ class Server final : public Coordinator, private Outbox {
   void stop() noexcept override;
 
  private:
+  // A handshake, through memory: what has come and was not read yet, and where it writes to.
+  struct Greeting final : wire::Transport {
+    Greeting(const wire::Key& key, std::string& to)
+        : out(to), session(wire::begin_handshake(wire::Side::coordinator, *this, key)) {}
+
+    std::ptrdiff_t send(const char* data, std::size_t size) noexcept override;
+    std::ptrdiff_t receive(char* data, std::size_t size) noexcept override;
+
+    std::string in;
+    std::string& out;
+    wire::TlsSession session;
+  };
+
   struct Connection {
     enum class State : std::uint8_t { greeted, proven, member, closing };
 
@@ -36,8 +50,8 @@ class Server final : public Coordinator, private Outbox {
     SessionId id = 0;
     State state = State::greeted;
     Time opened{};
-    std::string nonce;
-    std::optional<wire::Seals> seals;  // once it is proven
+    std::unique_ptr<Greeting> greeting;  // until it is proven
+    std::optional<wire::Seals> seals;    // from then on
     wire::FrameReader in{wire::largest_greeting};
     std::string out;
     std::size_t sent = 0;
@@ -52,11 +66,12 @@ class Server final : public Coordinator, private Outbox {
 
   void accept_waiting(Time now);
   bool make_room(Time now);
+  // Goes on with the handshake.
   void greet(Connection& connection);
   void read(Connection& connection, Time now);
+  void receive_all(Connection& connection, Time now);
   // False: the connection is gone, or says nothing more that counts.
   bool receive(Connection& connection, std::string_view message, Time now);
-  bool check_proof(Connection& connection, std::string_view message);
   void touch(Connection& connection);
   void flush(Time now);
   // False: the other end is gone.
@@ -68,7 +83,8 @@ class Server final : public Coordinator, private Outbox {
   [[nodiscard]] bool is_over(Time now) const;
   [[nodiscard]] Deadline ends_at() const;
 
-  CoordinatorOptions options_;
+  CoordinatorOptions options_;  // without the secret
+  wire::Key key_;
   Assembly assembly_;
   Descriptor listener_;
   Descriptor epoll_;

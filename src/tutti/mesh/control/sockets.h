@@ -1,49 +1,16 @@
-// TCP sockets by address text: "host:port", "[v6]:port".
+// The sockets of mesh/wire, under the names that the files of this module use.
 #pragma once
 
-#include <string>
-#include <utility>
-
-#include "tutti/base/clock.h"
-#include "tutti/base/site.h"
+#include "tutti/mesh/wire/sockets.h"
 
 namespace tutti::control {
 
-// Owns a file descriptor.
-class Descriptor {
- public:
-  Descriptor() = default;
-  explicit Descriptor(int fd) noexcept : fd_(fd) {}
-  Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  Descriptor& operator=(Descriptor&& other) noexcept;
-  ~Descriptor();
-
-  [[nodiscard]] int get() const noexcept { return fd_; }
-  [[nodiscard]] bool valid() const noexcept { return fd_ >= 0; }
-  int release() noexcept { return std::exchange(fd_, -1); }
-
- private:
-  int fd_ = -1;
-};
-
-struct Address {
-  std::string host;
-  std::string port;
-
-  // Throws InvalidArgument where the text is none.
-  static Address parse(const std::string& text, Site site);
-};
-
-// Throws InvalidArgument or InvalidState with the system's reason. Non-blocking, closed in programs that are started.
-Descriptor listen_on(const std::string& address, Site site);
-// The address a socket is bound to.
-std::string bound_address(int fd);
-
-// One attempt. Nothing in it: `why` says what the system said.
-Descriptor connect_once(const Address& to, Clock::time_point deadline, std::string& why);
-// False: the deadline passed first.
-bool wait_until(int fd, bool readable, Clock::time_point deadline);
-// Messages are small and somebody waits for each.
-void send_at_once(int fd) noexcept;
+using wire::Address;
+using wire::bound_address;
+using wire::connect_once;
+using wire::Descriptor;
+using wire::listen_on;
+using wire::send_at_once;
+using wire::wait_until;
 
 }  // namespace tutti::control

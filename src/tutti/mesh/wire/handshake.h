@@ -1,52 +1,28 @@
-// How two ends of a connection show each other that they know the job's secret, without telling it. Both give fresh random bytes,
-// so what was overheard of one connection opens no other:
-//   coordinator: magic, version, its random bytes
-//   member:      version, its random bytes, proof over both
-//   coordinator: its own proof over both
-// From both also comes a key for each direction, which seals every frame that follows (seal.h).
+// How the two ends of a control connection show each other that they know the job's secret, by TLS 1.3. The coordinator is the
+// client there, which proves itself first: to something else that answers at its address, a member shows nothing. What follows is
+// sealed under keys that both get from it (seal.h).
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <string>
 #include <string_view>
 
 #include "tutti/mesh/wire/seal.h"
-#include "tutti/mesh/wire/sha256.h"
+#include "tutti/mesh/wire/tls.h"
 
 namespace tutti::wire {
 
-inline constexpr std::uint16_t protocol_version = 2;
-inline constexpr std::size_t nonce_size = 32;
-
-// From the kernel's generator.
-std::string fresh_nonce();
-std::uint64_t fresh_number();
+inline constexpr std::uint16_t protocol_version = 3;
 
 enum class Side : std::uint8_t { member, coordinator };
 
-// The sides prove different things, so that a proof cannot be sent back to whom it came from.
-Digest proof(std::string_view secret, Side side, std::string_view coordinator_nonce, std::string_view member_nonce) noexcept;
-// What this side seals its frames with on this connection, and opens the other's with.
-Seals seals_of(std::string_view secret, Side own, std::string_view coordinator_nonce, std::string_view member_nonce) noexcept;
+// What is proven on control connections of a job.
+Key control_key(std::string_view job_secret);
 
-struct Challenge {
-  std::uint16_t version = protocol_version;
-  std::string nonce;
-
-  void append_to(std::string& out) const;
-  // Nothing: this is no coordinator of ours. A version that is not ours is for the caller to judge.
-  static std::optional<Challenge> read(std::string_view message);
-};
-
-struct Response {
-  std::uint16_t version = protocol_version;
-  std::string nonce;
-  std::string proof;
-
-  void append_to(std::string& out) const;
-  static std::optional<Response> read(std::string_view message);
-};
+TlsSession begin_handshake(Side own, Transport& transport, const Key& key);
+// The version the coordinator speaks, by the session's name. Nothing: it is no coordinator of ours, or has not spoken yet.
+std::optional<std::uint16_t> version_of(const TlsSession& session);
+// What this side seals its frames with on this connection, and opens the other's with; once the handshake is done.
+Seals seals_of(const TlsSession& session, Side own);
 
 }  // namespace tutti::wire

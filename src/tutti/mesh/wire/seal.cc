@@ -1,5 +1,7 @@
 #include "tutti/mesh/wire/seal.h"
 
+#include <cstring>
+
 #include "tutti/mesh/wire/fields.h"
 #include "tutti/mesh/wire/frames.h"
 
@@ -10,16 +12,24 @@ void Seal::close_onto(std::string& out, std::string_view frames) {
   while (!in.done() && in.ok()) {
     const std::string_view message = in.bytes(in.u32());
     const std::size_t begin = begin_frame(out);
-    FieldWriter(out).bytes(message).u64(siphash(key_, turn_++, message));
+    const std::size_t at = out.size();
+    out.append(message.size() + seal_size, '\0');
+    RecordTag tag;
+    records_.seal(reinterpret_cast<const std::byte*>(message.data()), reinterpret_cast<std::byte*>(out.data() + at),
+                  message.size(), tag);
+    std::memcpy(out.data() + at + message.size(), tag.data(), tag.size());
     end_frame(out, begin);
   }
 }
 
-std::optional<std::string_view> Seal::open(std::string_view sealed) noexcept {
+std::optional<std::string_view> Seal::open(std::string_view sealed) {
   if (sealed.size() <= seal_size) return std::nullopt;
-  const std::string_view message = sealed.substr(0, sealed.size() - seal_size);
-  if (FieldReader(sealed.substr(message.size())).u64() != siphash(key_, turn_++, message)) return std::nullopt;
-  return message;
+  if (opened_.capacity() > largest_request) opened_ = {};  // one large message does not keep its memory for ever
+  opened_ = sealed.substr(0, sealed.size() - seal_size);
+  RecordTag tag;
+  std::memcpy(tag.data(), sealed.data() + opened_.size(), tag.size());
+  if (!records_.open(reinterpret_cast<std::byte*>(opened_.data()), opened_.size(), tag)) return std::nullopt;
+  return opened_;
 }
 
 }  // namespace tutti::wire

@@ -1,4 +1,4 @@
-#include "tutti/mesh/control/sockets.h"
+#include "tutti/mesh/wire/sockets.h"
 
 #include <netdb.h>
 #include <netinet/in.h>
@@ -18,7 +18,7 @@
 #include "tutti/base/error.h"
 #include "tutti/base/text.h"
 
-namespace tutti::control {
+namespace tutti::wire {
 
 namespace {
 
@@ -143,4 +143,16 @@ Descriptor connect_once(const Address& to, Clock::time_point deadline, std::stri
   return {};
 }
 
-}  // namespace tutti::control
+Descriptor begin_connecting(const std::string& address, std::string& why) {
+  const Resolved list = resolve(Address::parse(address, Site()), AI_NUMERICHOST, why);
+  if (list == nullptr) return {};
+  Descriptor fd(socket(list->ai_family, list->ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK, list->ai_protocol));
+  if (fd.valid() && (connect(fd.get(), list->ai_addr, list->ai_addrlen) == 0 || errno == EINPROGRESS)) {
+    send_at_once(fd.get());
+    return fd;
+  }
+  why = std::strerror(errno);
+  return {};
+}
+
+}  // namespace tutti::wire

@@ -1,0 +1,28 @@
+// Exchange through sockets, between processes of any hosts. What goes over them is authenticated under the job's secret, and
+// encrypted.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <stop_token>
+#include <string>
+
+#include "tutti/mesh/engines/exchange.h"
+#include "tutti/mesh/engines/rendezvous.h"
+
+namespace tutti {
+
+struct SocketExchangeOptions {
+  std::string address = "127.0.0.1";          // of this process, as the others reach it; what it listens on
+  std::string secret;                         // the job's; empty is refused
+  bool encrypts = true;                       // false: others can read what is sent, and still not change it; the same on all
+  std::size_t chunk = std::size_t{4} << 20U;  // what is on its way at a time, in bytes; the same on all
+  std::stop_token stop = {};                  // ends what still connects, at once
+};
+
+// Every member connects to every other. The rendezvous outlives the exchange: who gives up leaves word there for whom. Throws
+// DeadlineExceeded or ExchangeFailed.
+std::unique_ptr<Exchange> open_socket_exchange(Rendezvous& rendezvous, const std::string& key, int size, int index,
+                                               Deadline deadline, const SocketExchangeOptions& options);
+
+}  // namespace tutti
