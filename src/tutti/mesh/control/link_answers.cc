@@ -57,9 +57,9 @@ std::optional<std::string> Link::wait(std::uint64_t ticket, Deadline until, Site
     lock.lock();
     reading_ = false;
     if (is_late && !has_more) break;
-    if (waiting_ > 1) turn_.notify_all();
   }
-  --waiting_;
+  // Who goes, however it ends, leaves the reading to another.
+  if (--waiting_ > 0) turn_.notify_all();
   watch();
   if (!answer) throw_if_ended(site);
   return answer;
