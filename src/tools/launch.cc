@@ -34,6 +34,8 @@ using Time = MergedOutput::Time;
 constexpr std::array stopping{SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 constexpr std::array taken{SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGCHLD};
 constexpr std::chrono::seconds until_reminder{2};
+// When a rank has failed, the others have so long to say what they make of it and to end by themselves.
+constexpr std::chrono::milliseconds for_reports{500};
 constexpr int most_reads_at_once = 64;  // more than a pipe holds
 
 struct Rank {
@@ -59,10 +61,10 @@ class Launch {
     // For as long as the launcher: a script may come back to it after any pause.
     settings.linger = settings.absent_limit = settings.idle_limit = std::chrono::hours(24 * 365);
     auto coordinator = Coordinator::open(settings);
-    if (!start_all(coordinator->address())) return start_failure_;
+    if (!start_all({coordinator->address(), free_port()})) return start_failure_;
     {
       const CoordinatorThread serving(std::move(coordinator));
-      while (std::ranges::any_of(ranks_, [](const Rank& rank) { return !rank.process.has_ended(); })) step();
+      while (std::ranges::any_of(ranks_, [](const Rank& rank) { return !rank.process.is_swept(); })) step();
     }
     flush();
     if (write_error_ != 0) {
@@ -72,9 +74,9 @@ class Launch {
   }
 
  private:
-  bool start_all(const std::string& coordinator) {
+  bool start_all(const MeetingPoints& points) {
     for (int rank = 0; rank < options_.ranks; ++rank) {
-      RankStart start = plan_.start_of(rank, coordinator);
+      RankStart start = plan_.start_of(rank, points);
       const std::string program = start.command[0];
       try {
         const std::string prefix = text("[", rank, "] ");
@@ -113,16 +115,19 @@ class Launch {
     if (watched[watched.size() - 1].revents != 0) write_to(*errors_);
     while (const auto number = signals_.next()) take_signal(*number);
     look_at_ranks();
-    if (kill_at_ && std::chrono::steady_clock::now() >= *kill_at_) kill_all();
-    if (remind_at_ && std::chrono::steady_clock::now() >= *remind_at_) remind();
+    const auto has_come = [](const std::optional<Time>& then) { return then && std::chrono::steady_clock::now() >= *then; };
+    if (has_come(stop_at_)) stop_all();
+    if (has_come(kill_at_)) kill_all();
+    if (has_come(remind_at_)) remind();
   }
 
   [[nodiscard]] int patience() const {
-    std::optional<Time> first = kill_at_;
-    if (remind_at_ && (!first || *remind_at_ < *first)) first = remind_at_;
-    for (const MergedOutput* output : {&output_, static_cast<const MergedOutput*>(errors_)}) {
-      if (const auto then = output->next(); then && (!first || *then < *first)) first = then;
-    }
+    std::optional<Time> first;
+    const auto consider = [&first](const std::optional<Time>& then) {
+      if (then && (!first || *then < *first)) first = then;
+    };
+    for (const auto& then : {stop_at_, kill_at_, remind_at_, output_.next(), errors_->next()}) consider(then);
+    for (const Rank& rank : ranks_) consider(rank.process.sweeps_at());
     if (!first) return -1;
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(*first - std::chrono::steady_clock::now()).count();
     return static_cast<int>(std::clamp<std::int64_t>(left, 0, INT_MAX));
@@ -175,8 +180,11 @@ class Launch {
       errors_->say("tutti: interrupted again; the ranks are killed");
       return kill_all();
     }
-    if (asks_to_stop) asked_to_stop_ = std::chrono::steady_clock::now();
-    if (number == SIGINT) remind_at_ = *asked_to_stop_ + until_reminder;
+    const Time now = std::chrono::steady_clock::now();
+    if (asks_to_stop) asked_to_stop_ = now;
+    if (number == SIGINT) remind_at_ = now + until_reminder;
+    // Nobody is there to ask a second time.
+    if (number == SIGTERM && !kill_at_) kill_at_ = now + options_.grace;
     for (Rank& rank : ranks_) rank.process.signal(number);
   }
 
@@ -188,9 +196,10 @@ class Launch {
 
   void look_at_ranks() {
     std::vector<std::size_t> failed;
+    const Time now = std::chrono::steady_clock::now();
     for (std::size_t i = 0; i < ranks_.size(); ++i) {
-      if (!ranks_[i].process.look()) continue;
-      if (ranks_[i].process.has_failed()) failed.push_back(i);
+      if (ranks_[i].process.look(now) && ranks_[i].process.has_failed()) failed.push_back(i);
+      ranks_[i].process.sweep(now);
     }
     if (failed.empty() || (first_failure_ && !options_.keeps_going)) return;
     // Of those that ended since the last look, one that a signal ended is the cause rather than a consequence.
@@ -202,7 +211,7 @@ class Launch {
     }
     const bool has_others = std::ranges::any_of(ranks_, [](const Rank& other) { return !other.process.has_ended(); });
     say_how_it_ended(*first_failure_, has_others ? "; the others are stopped" : "");
-    if (has_others) stop_all();
+    if (has_others) stop_at_ = now + for_reports;
   }
 
   void say_how_it_ended(std::size_t index, const char* consequence) {
@@ -215,6 +224,7 @@ class Launch {
 
   // Those who were just interrupted are not interrupted again; they have the time of grace all the same.
   void stop_all() {
+    stop_at_.reset();
     if (kill_at_) return;
     const Time now = std::chrono::steady_clock::now();
     if (!asked_to_stop_ || now - *asked_to_stop_ > options_.grace) {
@@ -242,7 +252,7 @@ class Launch {
         ranks_[i].process.kill_here();  // the way to its host is cut
         continue;
       }
-      if (first_failure_ && interrupts_ < 2) {
+      if (interrupts_ < 2) {
         errors_->say(text("tutti: ", name_of(i), " did not end within ",
                           human_time(std::chrono::nanoseconds(options_.grace).count()), " and is killed"));
       }
@@ -285,6 +295,7 @@ class Launch {
   int interrupts_ = 0;
   std::optional<Time> asked_to_stop_;
   std::optional<std::size_t> first_failure_;
+  std::optional<Time> stop_at_;
   std::optional<Time> kill_at_;
   std::optional<Time> remind_at_;
   bool is_killing_ = false;
@@ -295,6 +306,7 @@ class Launch {
 int launch(const LaunchOptions& options) {
   open_standard_descriptors();
   ::signal(SIGPIPE, SIG_IGN);
+  ::signal(SIGXFSZ, SIG_IGN);  // a write says it as well
   allow_descriptors_for(options.ranks);
   return Launch(options).run();
 }

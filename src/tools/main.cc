@@ -142,7 +142,7 @@ int main(int argc, char** argv) {
   launch->add_option("--hosts", launching.hosts, "Where, through ssh (or TUTTI_RSH): a,b")->type_name("LIST")->delimiter(',');
   launch->add_option("--listen", launching.listen, "This host's address for other hosts' ranks")->type_name("HOST");
   launch->add_option("--env", launching.variables, "Variables passed to other hosts: A,B")->type_name("LIST")->delimiter(',');
-  add_duration(*launch, "--timeout-grace", launching.grace, "From SIGTERM to SIGKILL [5s]");
+  add_duration(*launch, "--timeout-grace", launching.grace, "From SIGTERM to SIGKILL [10s]");
   launch->add_flag("--keep-going", launching.keeps_going, "Let the others go on when one fails");
   launch->add_option("PROGRAM", launching.command, "The program, then what it is given")->type_name("");
   launch->footer(tutti::tools::launch_example);

@@ -11,6 +11,7 @@
 #include "tutti/base/text.h"
 #include "tutti/mesh/control/host_port.h"
 #include "tutti/mesh/control/job_secret.h"
+#include "tutti/mesh/control/sockets.h"
 
 namespace tutti::tools {
 
@@ -18,7 +19,15 @@ namespace {
 
 std::string_view name_of(std::string_view variable) { return variable.substr(0, variable.find('=')); }
 
+// The user is ssh's matter.
+std::string without_user(const std::string& host) { return host.substr(host.find('@') + 1); }
+
 }  // namespace
+
+int free_port() {
+  const control::Descriptor listener = control::listen_on("0.0.0.0:0", {});
+  return parse_host_port(control::bound_address(listener.get())).value().port;
+}
 
 RankPlan::RankPlan(const LaunchOptions& options)
     : options_(options),
@@ -28,7 +37,7 @@ RankPlan::RankPlan(const LaunchOptions& options)
 std::string RankPlan::listening_host() const {
   if (!options_.listen.empty()) return options_.listen;
   for (const std::string& written : options_.hosts) {
-    const std::string host = written.substr(written.find('@') + 1);  // the user is ssh's matter
+    const std::string host = without_user(written);
     if (!is_loopback_name(host)) return address_towards(host);
   }
   return "127.0.0.1";
@@ -38,21 +47,27 @@ std::size_t RankPlan::host_index(int rank) const {
   return static_cast<std::size_t>(rank) * options_.hosts.size() / static_cast<std::size_t>(options_.ranks);
 }
 
-std::string RankPlan::host_of(int rank) const { return options_.hosts.empty() ? "" : options_.hosts[host_index(rank)]; }
-
-int RankPlan::local_rank(int rank) const {
-  int first = rank;
-  while (first > 0 && host_index(first - 1) == host_index(rank)) --first;
-  return rank - first;
+int RankPlan::first_rank_on(std::size_t host) const {
+  const std::size_t hosts = std::max<std::size_t>(1, options_.hosts.size());
+  return static_cast<int>((host * static_cast<std::size_t>(options_.ranks) + hosts - 1) / hosts);
 }
 
-std::vector<std::string> RankPlan::own_variables(int rank, const std::string& coordinator) const {
-  return {text("TUTTI_RANK=", rank),
-          text("TUTTI_WORLD_SIZE=", options_.ranks),
-          text("TUTTI_LOCAL_RANK=", local_rank(rank)),
-          text("TUTTI_COORDINATOR=", coordinator),
-          text("TUTTI_JOB_ID=", job_),
-          text("TUTTI_JOB_SECRET=", secret_)};
+std::string RankPlan::master_host() const {
+  const std::string first = options_.hosts.empty() ? "localhost" : without_user(options_.hosts.front());
+  return is_loopback_name(first) ? listening_host() : first;
+}
+
+std::string RankPlan::host_of(int rank) const { return options_.hosts.empty() ? "" : options_.hosts[host_index(rank)]; }
+
+std::vector<std::string> RankPlan::own_variables(int rank, const MeetingPoints& points) const {
+  const std::size_t host = host_index(rank);
+  const int local_rank = rank - first_rank_on(host);
+  return {text("TUTTI_RANK=", rank), text("TUTTI_WORLD_SIZE=", options_.ranks), text("TUTTI_LOCAL_RANK=", local_rank),
+          text("TUTTI_COORDINATOR=", points.coordinator), text("TUTTI_JOB_ID=", job_), text("TUTTI_JOB_SECRET=", secret_),
+          // As torchrun does.
+          text("RANK=", rank), text("WORLD_SIZE=", options_.ranks), text("LOCAL_RANK=", local_rank),
+          text("LOCAL_WORLD_SIZE=", first_rank_on(host + 1) - first_rank_on(host)), text("MASTER_ADDR=", master_host()),
+          text("MASTER_PORT=", points.master_port)};
 }
 
 bool RankPlan::is_passed_on(std::string_view name) const {
@@ -62,8 +77,8 @@ bool RankPlan::is_passed_on(std::string_view name) const {
   return name.starts_with("TUTTI_") || std::ranges::find(options_.variables, name) != options_.variables.end();
 }
 
-RankStart RankPlan::start_of(int rank, const std::string& coordinator) const {
-  const std::vector<std::string> own = own_variables(rank, coordinator);
+RankStart RankPlan::start_of(int rank, const MeetingPoints& points) const {
+  const std::vector<std::string> own = own_variables(rank, points);
   const auto is_own = [&](std::string_view name) {
     return std::ranges::any_of(own, [&](const std::string& variable) { return name_of(variable) == name; });
   };

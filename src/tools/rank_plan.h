@@ -10,6 +10,15 @@
 
 namespace tutti::tools {
 
+// Where ranks meet.
+struct MeetingPoints {
+  std::string coordinator;
+  int master_port = 0;  // for rank 0 of a program of PyTorch to listen at
+};
+
+// A port that nobody uses on this host.
+int free_port();
+
 class RankPlan {
  public:
   // Makes the job's name and secret.
@@ -21,12 +30,15 @@ class RankPlan {
   [[nodiscard]] std::string listening_host() const;
   // Empty: this one. Ranks are dealt out in blocks, so neighbours share a host.
   [[nodiscard]] std::string host_of(int rank) const;
-  [[nodiscard]] RankStart start_of(int rank, const std::string& coordinator) const;
+  [[nodiscard]] RankStart start_of(int rank, const MeetingPoints& points) const;
 
  private:
   [[nodiscard]] std::size_t host_index(int rank) const;
-  [[nodiscard]] int local_rank(int rank) const;
-  [[nodiscard]] std::vector<std::string> own_variables(int rank, const std::string& coordinator) const;
+  // Of those on a host; of the one after the last, how many ranks there are.
+  [[nodiscard]] int first_rank_on(std::size_t host) const;
+  // Of rank 0, for all others.
+  [[nodiscard]] std::string master_host() const;
+  [[nodiscard]] std::vector<std::string> own_variables(int rank, const MeetingPoints& points) const;
   [[nodiscard]] bool is_passed_on(std::string_view name) const;
 
   LaunchOptions options_;

@@ -19,6 +19,7 @@ namespace tutti::tools {
 namespace {
 
 constexpr int status_of_ssh = 255;
+constexpr std::chrono::milliseconds for_last_lines{500};
 
 struct Pipe {
   int read = -1;
@@ -60,11 +61,13 @@ std::vector<char*> pointers(std::vector<std::string>& words) {
   for (int i = 0; i < 3; ++i) {
     if (standard[static_cast<std::size_t>(i)] != i) ::dup2(standard[static_cast<std::size_t>(i)], i);
   }
-  // The launcher takes its signals from a descriptor and minds no broken pipe; the program has both as they usually are.
+  // The launcher takes its signals from a descriptor and minds neither a broken pipe nor a file that may not grow; the program
+  // has all as they usually are.
   sigset_t none;
   ::sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
   ::signal(SIGPIPE, SIG_DFL);
+  ::signal(SIGXFSZ, SIG_DFL);
   environ = envp;
   ::execvp(argv[0], argv);
   const int error = errno;
@@ -125,13 +128,15 @@ RankProcess::RankProcess(RankProcess&& other) noexcept
       pid_(std::exchange(other.pid_, -1)),
       status_(other.status_),
       has_ended_(other.has_ended_),
+      ended_at_(other.ended_at_),
+      is_swept_(other.is_swept_),
       is_remote_(other.is_remote_),
       input_(std::exchange(other.input_, -1)),
       output_(std::exchange(other.output_, -1)),
       errors_(std::exchange(other.errors_, -1)) {}
 
 RankProcess::~RankProcess() {
-  if (pid_ > 0 && !has_ended_) {
+  if (pid_ > 0 && !is_swept_) {
     ::kill(-pid_, SIGKILL);
     take_away();
   }
@@ -145,15 +150,30 @@ void RankProcess::take_away() noexcept {
   while (::waitpid(pid_, &status_, 0) < 0 && errno == EINTR) continue;
 }
 
-bool RankProcess::look() {
+bool RankProcess::look(Time now) {
   if (has_ended_) return false;
   siginfo_t found{};
   if (::waitid(P_PID, static_cast<id_t>(pid_), &found, WEXITED | WNOHANG | WNOWAIT) != 0 || found.si_pid == 0) return false;
-  if (found.si_code != CLD_EXITED || found.si_status != 0) ::kill(-pid_, SIGKILL);
-  take_away();
+  // It stays a zombie until it is swept, so that its number remains that of its group.
+  status_ = found.si_code == CLD_EXITED ? W_EXITCODE(found.si_status, 0) : W_EXITCODE(0, found.si_status);
   has_ended_ = true;
+  ended_at_ = now;
   Pipe::close(input_);
   return true;
+}
+
+std::optional<RankProcess::Time> RankProcess::sweeps_at() const noexcept {
+  if (!has_ended_ || is_swept_) return std::nullopt;
+  const bool is_open = output_ >= 0 || errors_ >= 0;
+  return is_open && !WIFSIGNALED(status_) ? ended_at_ + for_last_lines : ended_at_;
+}
+
+void RankProcess::sweep(Time now) {
+  const auto then = sweeps_at();
+  if (!then || now < *then) return;
+  ::kill(-pid_, SIGKILL);
+  take_away();
+  is_swept_ = true;
 }
 
 void RankProcess::signal(int number) {

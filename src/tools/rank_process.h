@@ -3,6 +3,8 @@
 
 #include <sys/types.h>
 
+#include <chrono>
+#include <optional>
 #include <string>
 #include <system_error>
 #include <vector>
@@ -26,6 +28,8 @@ struct NotRun : std::system_error {
 
 class RankProcess {
  public:
+  using Time = std::chrono::steady_clock::time_point;
+
   // Returns when the program runs, which the guard watches by then and until it has ended. Throws NotRun, or std::system_error
   // where no process could be made for it.
   RankProcess(RankStart start, RankGuard& guard);
@@ -38,11 +42,15 @@ class RankProcess {
 
   [[nodiscard]] pid_t pid() const noexcept { return pid_; }
   [[nodiscard]] bool has_ended() const noexcept { return has_ended_; }
-  // The status waitpid gives, once it has ended.
-  [[nodiscard]] int status() const noexcept { return status_; }
   [[nodiscard]] bool has_failed() const noexcept { return has_ended_ && status_ != 0; }
-  // True when it has ended just now. What a failed one leaves behind in its group is killed.
-  bool look();
+  // True when it has ended just now.
+  bool look(Time now);
+  // What it has left behind in its group is killed: at once where a signal ended it, else when nobody has its output open any
+  // more, but no later than sweeps_at(). A `tee` may have the last lines still.
+  void sweep(Time now);
+  [[nodiscard]] bool is_swept() const noexcept { return is_swept_; }
+  // Nothing: it runs, or nothing is left of it.
+  [[nodiscard]] std::optional<Time> sweeps_at() const noexcept;
 
   // To everything in its group; SIGUSR1 and SIGUSR2 to itself alone, since they end whoever does not expect them.
   void signal(int number);
@@ -67,6 +75,8 @@ class RankProcess {
   pid_t pid_ = -1;
   int status_ = 0;
   bool has_ended_ = false;
+  Time ended_at_{};
+  bool is_swept_ = false;
   bool is_remote_ = false;
   int input_ = -1;  // of a remote one
   int output_ = -1;

@@ -27,7 +27,8 @@ std::string quoted(const std::string& word) {
 }
 
 // $1: seconds of grace. The program keeps the shell's pid, so that signals reach it and its status is the shell's. What watches
-// the input is not the program's child, keeps no output open, and tells nothing to a later process with the same pid.
+// the input is not the program's child, keeps no output open, and tells nothing to a later process with the same pid. When the
+// program has ended it kills the group, whose number is no other's while it is in it itself.
 constexpr const char* script = R"sh(grace=$1; shift
 all=
 while :; do IFS= read -r line || exit 125; test "$line" = '#run' && break; all="$all$line
@@ -38,7 +39,7 @@ pid=$$
 born() { sed 's/.*) //' "/proc/$pid/stat" | cut -d ' ' -f 20; }
 was_born=$(born)
 tell() {
-  test "$(born)" = "$was_born" || exit 0
+  test "$(born)" = "$was_born" || { kill -s KILL -- "-$pid"; exit 0; }
   case $1 in USR*) ;; *) kill -s "$1" -- "-$pid" && return ;; esac
   kill -s "$1" "$pid"
 }

@@ -123,14 +123,92 @@ TEST_F(JobFiles, AFolderOthersCanWriteToIsRefused) {
   EXPECT_THAT(refusal("job"), HasSubstr("missing"));
 }
 
-TEST_F(JobFiles, WithoutARuntimeFolderThereIsOneOfTheUsersOwn) {
-  environment_.set("XDG_RUNTIME_DIR", nullptr);
-  const std::string folder = "/tmp/tutti-" + std::to_string(::getuid());
-  EXPECT_THAT(JobFile("job").path(), testing::StartsWith(folder + "/"));
-  struct stat found {};
-  ASSERT_EQ(::lstat(folder.c_str(), &found), 0);
-  EXPECT_EQ(found.st_uid, ::getuid());
-  EXPECT_EQ(found.st_mode & 0022U, 0U) << "others cannot write to it";
+TEST_F(JobFiles, ANoteOfAKilledCoordinatorIsTakenAwayByTheNextThatLooks) {
+  const auto leave = [](const char* job) {
+    JobFile killed(job);
+    ASSERT_TRUE(killed.claim());
+    killed.write({"a:1", "s"});
+  };
+  leave("job");
+  ASSERT_EQ(files(), 1U);
+  EXPECT_EQ(JobFile("job").read(), std::nullopt);
+  EXPECT_EQ(files(), 0U);
+  // A run has a name of its own: whoever claims the next one comes across the note.
+  leave("job");
+  JobFile living("another");
+  ASSERT_TRUE(living.claim());
+  living.write({"a:1", "s"});
+  JobFile next("next");
+  ASSERT_TRUE(next.claim());
+  EXPECT_EQ(files(), 2U);
+  EXPECT_TRUE(JobFile("another").read().has_value());
+  EXPECT_FALSE(std::filesystem::exists(JobFile("job").path()));
+}
+
+class SharedFolder : public JobFiles {
+ protected:
+  SharedFolder() {
+    environment_.set("XDG_RUNTIME_DIR", nullptr);
+    std::filesystem::permissions(folder_.path(), std::filesystem::perms::all | std::filesystem::perms::sticky_bit);
+  }
+  [[nodiscard]] JobFile file(const char* job) const { return {job, {}, folder_.path().string()}; }
+  [[nodiscard]] std::filesystem::path own() const { return folder_.path() / ("tutti-" + std::to_string(::getuid())); }
+
+  void expect_ranks_find_each_other() const {
+    {
+      JobFile writer = file("job");
+      ASSERT_TRUE(writer.claim());
+      writer.write({"a:1", "s"});
+      struct stat found {};
+      const std::filesystem::path folder = std::filesystem::path(writer.path()).parent_path();
+      ASSERT_EQ(::lstat(folder.c_str(), &found), 0);
+      EXPECT_EQ(found.st_uid, ::getuid());
+      EXPECT_EQ(found.st_mode & 0077U, 0U) << "it is for this user alone";
+      EXPECT_TRUE(file("job").read().has_value());
+      EXPECT_FALSE(file("job").claim());
+      JobFile second = file("another");
+      EXPECT_TRUE(second.claim());
+      EXPECT_EQ(std::filesystem::path(second.path()).parent_path(), folder) << "one folder is enough";
+    }
+    EXPECT_EQ(file("job").read(), std::nullopt);
+  }
+};
+
+TEST_F(SharedFolder, HasAFolderOfTheUsersOwnForTheFiles) {
+  EXPECT_EQ(file("job").read(), std::nullopt);
+  EXPECT_EQ(files(), 0U) << "who only looks makes none";
+  expect_ranks_find_each_other();
+  EXPECT_TRUE(std::filesystem::exists(own()));
+  EXPECT_EQ(files(), 1U);
+}
+
+TEST_F(SharedFolder, ThatAnotherUserHasPutAFolderInHoldsNobodyUp) {
+  std::filesystem::create_directory(own());
+  // Where this is no test of root's, who may give folders away, a folder that others can write to stands for it.
+  constexpr uid_t nobody = 65'534;
+  const bool is_given = ::chown(own().c_str(), nobody, nobody) == 0;
+  ASSERT_TRUE(is_given || ::chmod(own().c_str(), 0777) == 0);
+  expect_ranks_find_each_other();
+  EXPECT_TRUE(std::filesystem::is_empty(own())) << "nothing is written to it";
+}
+
+TEST_F(SharedFolder, ThatSomebodyHasPutLinksIntoHoldsNobodyUp) {
+  std::filesystem::create_directory(folder_.path() / "trap");
+  std::filesystem::create_directory_symlink(folder_.path() / "trap", own());
+  std::filesystem::create_directory_symlink(folder_.path() / "trap", own().string() + "-aaaaaa");
+  expect_ranks_find_each_other();
+  EXPECT_TRUE(std::filesystem::is_empty(folder_.path() / "trap"));
+}
+
+TEST_F(SharedFolder, ThatIsNotThereIsAnErrorWithItsName) {
+  JobFile file("job", {}, (folder_.path() / "missing").string());
+  EXPECT_EQ(file.read(), std::nullopt);
+  try {
+    file.claim();
+    ADD_FAILURE() << "there is no folder";
+  } catch (const InvalidState& error) {
+    EXPECT_THAT(error.message(), HasSubstr("missing: No such file or directory"));
+  }
 }
 
 TEST_F(JobFiles, EveryJobHasANameOfItsOwnWhateverStandsInIt) {

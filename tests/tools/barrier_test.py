@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""`tutti barrier` in scripts, under every launcher. usage: barrier_test.py COMMAND MESH_MATMUL"""
+"""`tutti barrier` in scripts, under every launcher. usage: barrier_test.py COMMAND MESH_MATMUL WHO_IS_MISSING"""
 
 import json
 import os
+import re
 import signal
 import socket
 import sys
@@ -14,6 +15,7 @@ from rank_scripts import PATIENCE, InFolder, wait_until
 
 COMMAND = os.path.abspath(sys.argv.pop(1))
 PROGRAM = os.path.abspath(sys.argv.pop(1))
+WHO_IS_MISSING = os.path.abspath(sys.argv.pop(1))
 SECRET = "0123456789abcdef"
 FILES = {"TUTTI_TRACE": "trace.json", "TUTTI_SYNC_REPORT": "json:sync.json"}
 
@@ -115,6 +117,19 @@ class UnderLaunch(Barrier):
         turns = 20
         script = f'i=0; while test $i -lt {turns}; do "$TUTTI" barrier --timeout 60s || exit 9; i=$((i + 1)); done'
         self.assertEqual(self.launch(4, script), (0, "", ""))
+
+    def test_every_survivor_is_heard_when_a_rank_dies(self):
+        for turn in range(10):  # who is faster, the survivor or the launcher, is a matter of chance
+            status, output, errors = self.call(COMMAND, "launch", "-n", "4", "--", WHO_IS_MISSING, "dies")
+            self.assertEqual(status, 128 + signal.SIGKILL, errors)
+            told = [line[:3] for line in output.splitlines() if re.search(r"rank 1 \(\S+, pid \d+\): died", line)]
+            self.assertEqual(sorted(told), ["[0]", "[2]", "[3]"], (turn, output, errors))
+
+    def test_a_limit_of_files_ends_nobody(self):
+        # Shared memory counts as a file; without it ranks meet at the coordinator and at sockets.
+        words = f'ulimit -f 1; exec "{COMMAND}" launch -n 2 -- "{PROGRAM}"'
+        status, output, errors = self.call("sh", "-c", words)
+        self.assertEqual((status, output.count("as expected")), (0, 3), errors)
 
     def test_each_rank_writes_a_trace_and_a_report_of_its_own(self):
         status, _, errors = self.call(COMMAND, "launch", "-n", "2", "--", PROGRAM, **FILES)

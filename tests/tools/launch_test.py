@@ -45,6 +45,31 @@ class Ranks(Launch):
         self.assertEqual(len({tuple(words[4:]) for words in told}), 1, "job, secret and address are the same for all")
         self.assertRegex(" ".join(told[0][4:]), r"^launch-\d+-\d+ 32 127\.0\.0\.1:\d+ mine$")
 
+    def test_every_rank_is_told_what_torchrun_would_tell_it(self):
+        # As a store of PyTorch's does: rank 0 listens where it is told, the others come there.
+        program = (
+            "import os, socket, time\n"
+            "names = 'RANK', 'WORLD_SIZE', 'LOCAL_RANK', 'LOCAL_WORLD_SIZE', 'MASTER_ADDR', 'TUTTI_RANK'\n"
+            "address = os.environ['MASTER_ADDR'], int(os.environ['MASTER_PORT'])\n"
+            "coordinator = os.environ['TUTTI_COORDINATOR'].rpartition(':')[2]\n"
+            "print(*(os.environ[name] for name in names), coordinator != str(address[1]))\n"
+            "if os.environ['RANK'] == '0':\n"
+            "    with socket.create_server(address) as server:\n"
+            "        for i in range(2): server.accept()[0].sendall(b'.')\n"
+            "else:\n"
+            f"    end = time.monotonic() + {PATIENCE}\n"
+            "    while True:\n"
+            "        try:\n"
+            "            with socket.create_connection(address) as there: there.recv(1)\n"
+            "            break\n"
+            "        except ConnectionRefusedError:\n"
+            "            if time.monotonic() > end: raise\n"
+        )
+        words = ("launch", "-n", "3", "--", sys.executable, "-c", program)
+        status, output, errors = self.call(COMMAND, *words, RANK="7", MASTER_ADDR="elsewhere", MASTER_PORT="1")
+        self.assertEqual((status, errors), (0, ""))
+        self.assertEqual(sorted(output.splitlines()), [f"[{r}] {r} 3 {r} 3 127.0.0.1 {r} True" for r in range(3)])
+
     def test_arguments_reach_the_program_as_they_are(self):
         _, output, _ = self.call(COMMAND, "launch", "-n", "1", "--", "printf", "%s\n", "a b", "--hosts", "-n", "$x", "")
         self.assertEqual(output, "[0] a b\n[0] --hosts\n[0] -n\n[0] $x\n[0] \n")
@@ -128,10 +153,24 @@ class Output(Launch):
         self.assertEqual(status, 1)
         self.assertIn("tutti: error: the output could not be written: No space left on device", errors)
 
-    def test_what_a_rank_leaves_running_does_not_hold_the_launcher_up(self):
-        status, output, _ = self.launch(1, 'sleep 60 & echo $! > left; echo done')
-        os.kill(int((self.folder / "left").read_text()), signal.SIGKILL)
-        self.assertEqual((status, output), (0, "[0] done\n"))
+    def test_a_file_that_may_not_grow_stops_everything(self):
+        script = f'ulimit -f 1; exec "{COMMAND}" launch -n 2 -- sh -c "yes; sleep 60" > output'
+        status, _, errors = self.call("sh", "-c", script)
+        self.assertEqual(status, 1)
+        self.assertIn("tutti: error: the output could not be written: File too large", errors)
+
+    def test_what_a_rank_leaves_running_ends_with_it(self):
+        # Whether it has the rank's output open or not.
+        for redirection in ("", ">/dev/null 2>&1"):
+            status, output, _ = self.launch(1, f"sleep 60 {redirection} & echo $! > left; echo done")
+            self.assertEqual((status, output), (0, "[0] done\n"))
+            wait_until(lambda: not is_alive(int((self.folder / "left").read_text())), "its child is dead", patience=30)
+
+    def test_what_a_rank_leaves_running_may_write_its_last_lines(self):
+        # As `exec > >(tee log)` does in a script.
+        for status_ in (0, 3):
+            status, output, _ = self.launch(1, f"(sleep 0.2; echo last) & exit {status_}")
+            self.assertEqual((status, output), (status_, "[0] last\n"))
 
 
 class Failure(Launch):
@@ -145,6 +184,18 @@ class Failure(Launch):
         status, _, errors = self.launch(2, "test $TUTTI_RANK = 1 || exec sleep 60; kill -9 $$")
         self.assertEqual(status, 128 + 9)
         self.assertRegex(errors, r"\Atutti: rank 1 \(pid \d+\) ended with signal 9 \(Killed\); the others are stopped\n\Z")
+
+    def test_what_the_others_say_of_it_is_seen_before_they_are_stopped(self):
+        # They learn of the death a moment later than the launcher does.
+        script = (
+            'if test $TUTTI_RANK = 1; then echo $$ > first; while ! test -e seen0 -a -e seen2; do sleep 0.01; done; kill -9 $$; fi; '
+            'while ! test -s first; do sleep 0.01; done; : > seen$TUTTI_RANK; '
+            'while kill -0 $(cat first) 2>/dev/null; do sleep 0.01; done; sleep 0.2; echo "rank 1 is lost" >&2; exit 1'
+        )
+        status, _, errors = self.launch(3, script)
+        self.assertEqual(status, 128 + 9)
+        self.assertRegex(errors, r"\Atutti: rank 1 \(pid \d+\) ended with signal 9 \(Killed\); the others are stopped\n")
+        self.assertEqual(sorted(errors.splitlines()[1:]), ["[0] rank 1 is lost", "[2] rank 1 is lost"])
 
     def test_who_does_not_stop_is_killed_after_the_time_of_grace(self):
         script = (
@@ -222,6 +273,17 @@ class Signals(Launch):
         self.assertEqual(launched.returncode, 128 + signal.SIGTERM)
         self.assertRegex(errors, r"tutti: rank \d \(pid \d+\) ended with signal 15 \(Terminated\)")
 
+    def test_a_rank_that_minds_no_term_is_killed_after_the_time_of_grace(self):
+        script = 'trap "" TERM; echo ready; while :; do sleep 0.01; done'
+        launched = self.start_launch(2, script, "--timeout-grace", "200ms")
+        for _ in range(2):
+            launched.stdout.readline()
+        launched.send_signal(signal.SIGTERM)
+        _, errors = launched.communicate(timeout=PATIENCE)
+        self.assertEqual(launched.returncode, 128 + 9)
+        for rank in range(2):
+            self.assertRegex(errors, rf"rank {rank} \(pid \d+\) did not end within 200.0 ms and is killed\n")
+
     def test_a_second_interrupt_kills(self):
         launched = self.start_launch(2, 'trap "echo no" INT; echo ready; while :; do sleep 0.01; done')
         for _ in range(2):
@@ -284,6 +346,24 @@ class Hosts(Launch):
         lines = sorted(re.sub(r":\d+", "", line) for line in output.splitlines())
         rest = f"3 it's \"1\"|  $2,,own 32 127.0.0.1 {os.path.realpath(self.folder)}"
         self.assertEqual(lines, [f"[0] alpha 0 0 {rest}", f"[1] alpha 1 1 {rest}", f"[2] beta 2 0 {rest}"])
+
+    def test_ranks_are_told_what_torchrun_would_tell_them(self):
+        script = 'echo "$RANK $WORLD_SIZE $LOCAL_RANK $LOCAL_WORLD_SIZE $MASTER_ADDR"'
+        for hosts, master in (("user@alpha,beta", "alpha"), ("localhost,beta", "127.0.0.2")):
+            words = ("--hosts", hosts, "--listen", "127.0.0.2")
+            status, output, errors = self.launch(3, script, *words, TUTTI_RSH=self.shell)
+            self.assertEqual((status, errors), (0, ""))
+            expected = [f"[0] 0 3 0 2 {master}", f"[1] 1 3 1 2 {master}", f"[2] 2 3 0 1 {master}"]
+            self.assertEqual(sorted(output.splitlines()), expected)
+
+    def test_what_a_rank_leaves_running_there_ends_with_it(self):
+        # In a session of its own, as sshd makes it: the launcher's own signals do not reach it.
+        self.shell.write_text('#!/bin/sh\nshift\nsetsid -w env -i PATH="$PATH" sh -c "$*"\n')
+        status, _, _ = self.launch(
+            1, "sleep 60 >/dev/null 2>&1 & echo $! > left", "--hosts", "localhost", TUTTI_RSH=self.shell
+        )
+        self.assertEqual(status, 0)
+        wait_until(lambda: not is_alive(int((self.folder / "left").read_text())), "its child is dead", patience=30)
 
     def test_a_variable_that_no_shell_can_name_stays_here(self):
         words = ("launch", "-n", "1", "--hosts", "localhost", "sh", "-c", "echo $TUTTI_X")

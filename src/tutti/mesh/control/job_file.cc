@@ -8,56 +8,29 @@
 #include <array>
 #include <cerrno>
 #include <cstdint>
+#include <filesystem>
 #include <system_error>
 #include <utility>
+#include <vector>
 
-#include "tutti/base/environment.h"
 #include "tutti/base/error.h"
 #include "tutti/base/text.h"
+#include "tutti/mesh/control/job_folder.h"
 
 namespace tutti {
 
 namespace {
 
 constexpr std::size_t longest_note = 4096;
+constexpr std::string_view beginning = "tutti-job-";
 
 std::string errno_text() { return std::generic_category().message(errno); }
-
-// A folder nobody else can put files into, and no link to one.
-void check_folder(const std::string& folder, Site site) {
-  struct stat found {};
-  if (::lstat(folder.c_str(), &found) != 0)
-    throw InvalidState(text("the folder ", folder, " cannot be used: ", errno_text()), site);
-  if (!S_ISDIR(found.st_mode))
-    throw InvalidState(text(folder, " is no folder; take it away, or set XDG_RUNTIME_DIR to one"), site);
-  if (found.st_uid != ::getuid()) {
-    throw InvalidState(text("the folder ", folder, " belongs to user ", found.st_uid, ", not to ", ::getuid(),
-                            "; set XDG_RUNTIME_DIR to one of your own"),
-                       site);
-  }
-  if ((found.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
-    throw InvalidState(text("others can write to the folder ", folder, ", where a job's secret would lie; chmod 700 it"), site);
-  }
-}
-
-std::string folder_for_jobs(Site site) {
-  if (const auto runtime = environment_text("XDG_RUNTIME_DIR"); runtime && runtime->starts_with('/')) {
-    check_folder(*runtime, site);
-    return *runtime;
-  }
-  std::string folder = text("/tmp/tutti-", ::getuid());
-  if (::mkdir(folder.c_str(), S_IRWXU) != 0 && errno != EEXIST) {
-    throw InvalidState(text("the folder ", folder, " cannot be made: ", errno_text()), site);
-  }
-  check_folder(folder, site);
-  return folder;
-}
 
 // A job's name may hold anything; the file's holds what a name may, and a sum that tells apart what was replaced.
 std::string file_name(std::string_view job) {
   static constexpr std::size_t longest = 100;
   std::uint64_t sum = 14'695'981'039'346'656'037U;
-  std::string out = "tutti-job-";
+  std::string out(beginning);
   for (const char c : job) {
     sum = (sum ^ static_cast<unsigned char>(c)) * 1'099'511'628'211U;
     const bool is_plain = is_digit(c) || is_letter(c) || c == '-' || c == '.';
@@ -95,38 +68,52 @@ bool is_still_at(const std::string& path, int descriptor) {
          open_file.st_dev == at_path.st_dev;
 }
 
+bool is_for_this_user_alone(const struct stat& file) {
+  return S_ISREG(file.st_mode) && file.st_uid == ::getuid() && (file.st_mode & (S_IRWXG | S_IRWXO)) == 0;
+}
+
 void check_file(const std::string& path, int descriptor, Site site) {
   struct stat found {};
   if (::fstat(descriptor, &found) != 0) throw InvalidState(text(path, " cannot be looked at: ", errno_text()), site);
-  if (!S_ISREG(found.st_mode) || found.st_uid != ::getuid() || (found.st_mode & (S_IRWXG | S_IRWXO)) != 0) {
+  if (!is_for_this_user_alone(found)) {
     throw InvalidState(text(path, " is not a file for this user alone (mode 600); take it away"), site);
   }
 }
 
-}  // namespace
-
-JobFile::JobFile(std::string_view job, Site site) : path_(text(folder_for_jobs(site), "/", file_name(job))), site_(site) {}
-
-JobFile::~JobFile() {
-  if (descriptor_ < 0) return;
-  if (!is_written_) remove(path_);
-  ::close(descriptor_);
+// A note that nobody holds the lock of is that of a coordinator that was killed. Whoever claims it at this moment finds it gone,
+// and tries again.
+void remove_abandoned(const std::string& path) {
+  const Descriptor file(::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  struct stat found {};
+  struct flock lock = whole_file();
+  if (file.get() < 0 || ::fstat(file.get(), &found) != 0 || !is_for_this_user_alone(found)) return;
+  if (::fcntl(file.get(), F_OFD_SETLK, &lock) == 0 && is_still_at(path, file.get())) JobFile::remove(path);
 }
 
-std::optional<JobNote> JobFile::read() const {
-  const Descriptor file(::open(path_.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW));
+void remove_all_abandoned(const std::string& folder) {
+  std::error_code ended;
+  for (std::filesystem::directory_iterator entry(folder, ended), end; !ended && entry != end; entry.increment(ended)) {
+    if (entry->path().filename().string().starts_with(beginning)) remove_abandoned(entry->path());
+  }
+}
+
+std::optional<JobNote> read_at(const std::string& path, Site site) {
+  const Descriptor file(::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW));
   if (file.get() < 0) {
     if (errno == ENOENT) return std::nullopt;
-    throw InvalidState(text(path_, " cannot be read: ", errno_text()), site_);
+    throw InvalidState(text(path, " cannot be read: ", errno_text()), site);
   }
-  check_file(path_, file.get(), site_);
+  check_file(path, file.get(), site);
   struct flock lock = whole_file();
   if (::fcntl(file.get(), F_OFD_GETLK, &lock) != 0)
-    throw InvalidState(text(path_, " cannot be asked for its lock: ", errno_text()), site_);
-  if (lock.l_type == F_UNLCK || !is_still_at(path_, file.get())) return std::nullopt;
+    throw InvalidState(text(path, " cannot be asked for its lock: ", errno_text()), site);
+  if (lock.l_type == F_UNLCK || !is_still_at(path, file.get())) {
+    remove_abandoned(path);
+    return std::nullopt;
+  }
   std::array<char, longest_note> bytes{};
   const ssize_t count = ::pread(file.get(), bytes.data(), bytes.size(), 0);
-  if (count < 0) throw InvalidState(text(path_, " cannot be read: ", errno_text()), site_);
+  if (count < 0) throw InvalidState(text(path, " cannot be read: ", errno_text()), site);
   // Three lines, the last of which says that the others are whole.
   const std::string_view note(bytes.data(), static_cast<std::size_t>(count));
   const std::size_t first = note.find('\n');
@@ -135,7 +122,37 @@ std::optional<JobNote> JobFile::read() const {
   return JobNote{std::string(note.substr(0, first)), std::string(note.substr(first + 1, second - first - 1))};
 }
 
+}  // namespace
+
+JobFile::JobFile(std::string_view job, Site site, std::string shared)
+    : name_(file_name(job)), shared_(std::move(shared)), site_(site), path_(place()) {}
+
+JobFile::~JobFile() {
+  if (descriptor_ < 0) return;
+  if (!is_written_) remove(path_);
+  ::close(descriptor_);
+}
+
+std::optional<JobNote> JobFile::read() const {
+  for (const std::string& folder : job_folders(shared_, site_)) {
+    if (auto note = read_at(text(folder, "/", name_), site_)) return note;
+  }
+  return std::nullopt;
+}
+
+std::string JobFile::place() const {
+  const std::vector<std::string> folders = job_folders(shared_, site_);
+  for (const std::string& folder : folders) {
+    std::string path = text(folder, "/", name_);
+    if (std::filesystem::exists(std::filesystem::symlink_status(path))) return path;
+  }
+  return text(folders.empty() ? text(shared_, "/tutti-", ::getuid()) : folders.front(), "/", name_);
+}
+
 bool JobFile::claim() {
+  make_job_folder(shared_, site_);
+  for (const std::string& folder : job_folders(shared_, site_)) remove_all_abandoned(folder);
+  path_ = place();
   for (;;) {
     Descriptor file(::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, S_IRUSR | S_IWUSR));
     if (file.get() < 0) throw InvalidState(text(path_, " cannot be written: ", errno_text()), site_);

@@ -1,6 +1,6 @@
 // A file that only this user can read, named by the job: where rank 0 leaves the coordinator's address and the secret for the
 // other ranks of this host. The coordinator holds a lock on it for as long as it lives, so nobody takes an old one for a living
-// one.
+// one, and whoever comes across the note of a coordinator that was killed takes it away.
 #pragma once
 
 #include <optional>
@@ -18,13 +18,13 @@ struct JobNote {
 
 class JobFile {
  public:
-  // In $XDG_RUNTIME_DIR, or /tmp/tutti-<uid> which is made where it is missing. Throws InvalidState where that folder is a link,
-  // is another user's, or can be written to by others.
-  JobFile(std::string_view job, Site site = {});
+  // In one of the folders of job_folder.h, whichever has it.
+  JobFile(std::string_view job, Site site = {}, std::string shared = "/tmp");
   JobFile(const JobFile&) = delete;
   JobFile& operator=(const JobFile&) = delete;
   ~JobFile();
 
+  // Where it is, or would be.
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
 
   // What the living coordinator's note says. Nothing: there is none, or it has not written it yet.
@@ -40,8 +40,12 @@ class JobFile {
   static void remove(const std::string& path) noexcept;
 
  private:
-  std::string path_;
+  [[nodiscard]] std::string place() const;
+
+  std::string name_;
+  std::string shared_;
   Site site_;
+  std::string path_;
   int descriptor_ = -1;  // claimed
   bool is_written_ = false;
 };

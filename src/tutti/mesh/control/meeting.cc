@@ -7,10 +7,16 @@
 #include "tutti/base/human_time.h"
 #include "tutti/base/paragraph.h"
 #include "tutti/base/text.h"
+#include "tutti/mesh/control/rank_words.h"
 
 namespace tutti {
 
 namespace {
+
+using Why = MissingMember::Why;
+
+// Of one report; further members are told of together.
+constexpr std::size_t most_lines = 16;
 
 // "500 ms", "2.50 s": the meeting's own scale, without decimals below a second.
 std::string duration(std::chrono::milliseconds time) {
@@ -18,7 +24,6 @@ std::string duration(std::chrono::milliseconds time) {
 }
 
 std::string describe(const MissingMember& member) {
-  using Why = MissingMember::Why;
   std::string line = text("rank ", member.rank);
   if (member.pid != 0) line += text(" (", printable(member.host), ", pid ", member.pid, ")");
   line += ": ";
@@ -29,12 +34,53 @@ std::string describe(const MissingMember& member) {
     case Why::died: line += text("died ", ago, how); break;
     case Why::left: return line + text("left ", ago, how);
     case Why::not_arrived: line += text("not arrived", how, ", last heard of ", ago); break;
-    case Why::draining: line += text("came, its devices still work", how); break;
+    case Why::draining: line += text("its devices still work", how); break;
   }
   if (!member.doing.empty()) line += text("; last doing ", printable(member.doing, 200));
   if (!member.waiting_at.empty()) line += text("; waits at ", printable(member.waiting_at, 400), " instead");
   return line;
 }
+
+const char* in_a_word(Why why) {
+  switch (why) {
+    case Why::never_connected: return "never connected";
+    case Why::died: return "died";
+    case Why::left: return "left";
+    case Why::not_arrived: return "not arrived";
+    case Why::draining: break;
+  }
+  return "devices still work";
+}
+
+// One line for each member of whom there is more to say than the reason; one for all others of the same reason.
+class MemberLines {
+ public:
+  explicit MemberLines(std::string& out) : out_(out) {}
+
+  // Members of one reason, one after the other.
+  void add(const MissingMember& member) {
+    if (!together_.empty() && member.why != why_) end();
+    why_ = member.why;
+    if (member.pid == 0 || lines_ == most_lines) {
+      together_.push_back(member.rank);
+      return;
+    }
+    out_ += paragraph(describe(member), 2);
+    ++lines_;
+  }
+  void end() {
+    if (together_.empty()) return;
+    std::sort(together_.begin(), together_.end());
+    out_ += paragraph(text(control::in_words(together_, most_lines), ": ", in_a_word(why_)), 2);
+    together_.clear();
+  }
+
+ private:
+  std::string& out_;
+  std::size_t lines_ = 0;
+  std::vector<int> together_;
+  Why why_ = Why::died;
+};
 
 std::string headline(const MeetingReport& report) {
   using Cause = MeetingReport::Cause;
@@ -54,11 +100,11 @@ std::string headline(const MeetingReport& report) {
 }  // namespace
 
 std::string MeetingReport::to_text() const {
-  const bool lists_missing = !missing.empty() && cause != Cause::mismatch && cause != Cause::deadlock;
-  const bool all_came = std::all_of(missing.begin(), missing.end(),
-                                    [](const MissingMember& member) { return member.why == MissingMember::Why::draining; });
+  const bool lists_members = !missing.empty() && cause != Cause::mismatch && cause != Cause::deadlock;
+  const auto drains = [](const MissingMember& member) { return member.why == Why::draining; };
+  const bool all_came = std::all_of(missing.begin(), missing.end(), drains);
   const char* const list = all_came ? "; not drained:" : "; missing:";
-  std::string out = paragraph(text(headline(*this), lists_missing ? list : detail.empty() ? "" : ":"));
+  std::string out = paragraph(text(headline(*this), lists_members ? list : detail.empty() ? "" : ":"));
   if (!detail.empty()) {
     for (std::string_view rest = detail; !rest.empty();) {
       const std::size_t end = rest.find('\n');
@@ -66,8 +112,17 @@ std::string MeetingReport::to_text() const {
       rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);
     }
   }
-  if (lists_missing) {
-    for (const MissingMember& member : missing) out += paragraph(describe(member), 2);
+  if (lists_members) {
+    MemberLines lines(out);
+    bool draining = all_came;
+    for (const MissingMember& member : missing) {
+      if (drains(member) && !std::exchange(draining, true)) {
+        lines.end();
+        out += "came, not drained:\n";
+      }
+      lines.add(member);
+    }
+    lines.end();
   }
   out.pop_back();
   return out;

@@ -19,7 +19,7 @@ struct MissingMember {
   int rank = 0;
   Why why = Why::not_arrived;
   std::string host;                         // empty: never connected
-  int pid = 0;                              // 0: never connected
+  int pid = 0;                              // 0: never connected, or of a long list: only rank and why are known
   std::chrono::milliseconds last_heard{0};  // how long ago
   std::string how;                          // "its connection closed", "restarted 2 s ago"; empty: nothing to say
   std::string doing;                        // "MatMul at train.cc:31", as it last said

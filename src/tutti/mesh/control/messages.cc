@@ -8,6 +8,11 @@ namespace {
 
 constexpr std::size_t longest_of_report = std::size_t{64} << 10U;
 
+// The first of those missing are listed with all that is known of them, the others by their ranks alone: thousands may be told
+// of thousands.
+enum class Listed : std::uint8_t { end, member, ranks };
+constexpr std::size_t most_told = 64;
+
 }  // namespace
 
 std::chrono::milliseconds read_time(wire::FieldReader& in) {
@@ -45,12 +50,28 @@ Call Call::read(wire::FieldReader& in, int world) {
 void append_report(wire::FieldWriter& out, const MeetingReport& report) {
   out.u8(static_cast<std::uint8_t>(report.cause)).text(report.what).text(report.group);
   out.u32(static_cast<std::uint32_t>(report.arrived)).u32(static_cast<std::uint32_t>(report.expected));
-  out.i64(report.waited.count()).text(report.detail).u32(static_cast<std::uint32_t>(report.missing.size()));
-  for (const MissingMember& member : report.missing) {
-    out.u32(static_cast<std::uint32_t>(member.rank)).u8(static_cast<std::uint8_t>(member.why)).text(member.host);
-    out.u32(static_cast<std::uint32_t>(member.pid)).i64(member.last_heard.count());
-    out.text(member.how).text(member.doing).text(member.waiting_at);
+  out.i64(report.waited.count()).text(report.detail);
+  const std::vector<MissingMember>& all = report.missing;
+  std::size_t told = 0;
+  const auto is_told = [&](const MissingMember& member) { return member.pid != 0 && told < most_told; };
+  for (std::size_t i = 0; i < all.size();) {
+    const MissingMember& member = all[i];
+    const auto why = static_cast<std::uint8_t>(member.why);
+    if (is_told(member)) {
+      out.u8(static_cast<std::uint8_t>(Listed::member)).u32(static_cast<std::uint32_t>(member.rank)).u8(why).text(member.host);
+      out.u32(static_cast<std::uint32_t>(member.pid)).i64(member.last_heard.count());
+      out.text(member.how).text(member.doing).text(member.waiting_at);
+      ++told;
+      ++i;
+      continue;
+    }
+    std::vector<int> ranks;
+    do {
+      ranks.push_back(all[i++].rank);
+    } while (i < all.size() && all[i].why == member.why && all[i].rank > ranks.back() && !is_told(all[i]));
+    out.u8(static_cast<std::uint8_t>(Listed::ranks)).u8(why).ranks(ranks);
   }
+  out.u8(static_cast<std::uint8_t>(Listed::end));
 }
 
 MeetingReport read_report(wire::FieldReader& in) {
@@ -64,18 +85,30 @@ MeetingReport read_report(wire::FieldReader& in) {
   report.expected = static_cast<int>(in.u32());
   report.waited = read_time(in);
   report.detail = in.text(longest_of_report);
-  const std::uint32_t missing = in.u32();
-  for (std::uint32_t i = 0; i < missing && in.ok(); ++i) {
+  const auto why = [&in] { return static_cast<Why>(std::min(in.u8(), static_cast<std::uint8_t>(Why::draining))); };
+  while (in.ok()) {
+    const auto listed = static_cast<Listed>(in.u8());
     MissingMember member;
-    member.rank = static_cast<int>(in.u32());
-    member.why = static_cast<Why>(std::min(in.u8(), static_cast<std::uint8_t>(Why::draining)));
-    member.host = in.text(longest_of_report);
-    member.pid = static_cast<int>(in.u32());
-    member.last_heard = read_time(in);
-    member.how = in.text(longest_of_report);
-    member.doing = in.text(longest_of_report);
-    member.waiting_at = in.text(longest_of_report);
-    report.missing.push_back(std::move(member));
+    if (listed == Listed::member) {
+      member.rank = static_cast<int>(std::min(in.u32(), static_cast<std::uint32_t>(largest_world - 1)));
+      member.why = why();
+      member.host = in.text(longest_of_report);
+      member.pid = static_cast<int>(in.u32());
+      member.last_heard = read_time(in);
+      member.how = in.text(longest_of_report);
+      member.doing = in.text(longest_of_report);
+      member.waiting_at = in.text(longest_of_report);
+      report.missing.push_back(std::move(member));
+    } else if (listed == Listed::ranks) {
+      member.why = why();
+      for (const int rank : in.ranks(largest_world)) {
+        member.rank = rank;
+        report.missing.push_back(member);
+      }
+    } else {
+      break;
+    }
+    if (report.missing.size() > largest_world) static_cast<void>(in.bytes(std::string_view::npos));  // it is no report
   }
   return report;
 }

@@ -4,9 +4,11 @@
 
 namespace tutti::control {
 
-std::string in_words(const std::vector<int>& ranks) {
+std::string in_words(const std::vector<int>& ranks, std::size_t most_runs) {
   std::string out = ranks.size() == 1 ? "rank " : "ranks ";
+  std::size_t runs = 0;
   for (std::size_t i = 0; i < ranks.size();) {
+    if (runs++ == most_runs) return text(out, " and ", ranks.size() - i, " more");
     std::size_t last = i;
     while (last + 1 < ranks.size() && ranks[last + 1] == ranks[last] + 1) ++last;
     if (i != 0) out += ", ";

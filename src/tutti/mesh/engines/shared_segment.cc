@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -96,6 +97,13 @@ SharedSegment::SharedSegment(int descriptor, std::size_t bytes) : descriptor_(de
 }
 
 SharedSegment SharedSegment::create(std::size_t bytes) {
+  // Such memory counts as a file, and a signal would end this process.
+  rlimit largest_file{};
+  if (::getrlimit(RLIMIT_FSIZE, &largest_file) == 0 && largest_file.rlim_cur < bytes) {
+    throw OutOfMemory(text("Shared memory of ", human_bytes(bytes), " is not to be had: no file may have more than ",
+                           human_bytes(largest_file.rlim_cur), " (ulimit -f)."),
+                      Site());
+  }
   const int descriptor = ::memfd_create("tutti", MFD_CLOEXEC | MFD_ALLOW_SEALING);
   int cause = descriptor < 0 ? errno : 0;
   if (cause == 0) cause = ::posix_fallocate(descriptor, 0, static_cast<off_t>(bytes));
