@@ -117,7 +117,8 @@ void Faults::begin(const Fault& fault, const Processes& processes) const {
     case Kind::pause: return network_->pause(fault.target);
     case Kind::slow: {
       std::mt19937_64 random(plan_.seed ^ static_cast<std::uint64_t>(faults_.size()));
-      return network_->set_ways(fault.target, {.delay = milliseconds(random() % 40), .loss = random() % 2 == 0 ? 0 : 0.01});
+      return network_->set_ways(fault.target,
+                                {.delay = plan_.delay + milliseconds(random() % 40), .loss = random() % 2 == 0 ? 0 : 0.01});
     }
   }
 }
@@ -131,7 +132,7 @@ void Faults::end(Fault& fault, Instant now, const Processes& processes) const {
     case Kind::cut: return network_->heal(fault.target);
     case Kind::cut_between: return network_->heal(fault.target, fault.other);
     case Kind::pause: return network_->resume(fault.target);
-    case Kind::slow: return network_->set_ways(fault.target, {});
+    case Kind::slow: return network_->set_ways(fault.target, {.delay = plan_.delay});
   }
 }
 

@@ -38,6 +38,7 @@ struct Plan {
   bool shares_memory = false;              // where all are on one host
   std::vector<std::vector<int>> groups{};  // the first is all of them
   std::chrono::milliseconds length{0};
+  std::chrono::milliseconds delay{0};  // of every way between hosts
 
   Plan(std::uint64_t round_seed, bool can_make_hosts);
 

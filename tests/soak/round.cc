@@ -256,6 +256,7 @@ bool Round::is_all_gone() const {
 
 std::vector<std::string> Round::run(Counts& counts) {
   begin_ = now();
+  for (int host = 0; network_ && host <= plan_.hosts; ++host) network_->set_ways(host, {.delay = plan_.delay});
   start_coordinator();
   for (int rank = 0; rank < plan_.world; ++rank) start_rank(rank, 0);
   Instant over = begin_ + plan_.length;
