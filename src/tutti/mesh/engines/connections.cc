@@ -55,9 +55,27 @@ struct Target {
   int member = 0;
   std::string address;
   std::string nonce;
+  wire::Secrecy secrecy = wire::Secrecy::encrypted;
   std::unique_ptr<Unproven> attempt;
   Clock::time_point again{};  // where there is no attempt
   std::string why;            // the last one failed
+};
+
+// What a member calls itself to the one it connects to: who it is, and whether others may read what goes between them. They may
+// where both ends say so.
+struct Name {
+  int member = 0;
+  wire::Secrecy secrecy = wire::Secrecy::encrypted;
+
+  [[nodiscard]] std::string text() const {
+    return std::to_string(member) + (secrecy == wire::Secrecy::readable ? " readable" : "");
+  }
+  static std::optional<Name> read(std::string_view said) {
+    Name name;
+    const auto [end, error] = std::from_chars(said.data(), said.data() + said.size(), name.member);
+    if (end != said.data() + said.size()) name.secrecy = wire::Secrecy::readable;
+    return error == std::errc() && name.text() == said ? std::optional(name) : std::nullopt;
+  }
 };
 
 std::string with_any_port(const std::string& host) {
@@ -92,10 +110,10 @@ class Connecting {
   void accept_waiting();
   // True: it is a stranger no more, or is gone.
   bool advance(Unproven& stranger);
-  void keep(int member, Unproven& proven);
+  void keep(int member, wire::Secrecy secrecy, Unproven& proven);
   void wait();
   void check() const;
-  [[nodiscard]] wire::Key key_for(int from, int to, const std::string& nonce) const;
+  [[nodiscard]] wire::Key key_for(const Name& from, int to, const std::string& nonce) const;
   [[nodiscard]] std::optional<wire::Key> key_of(std::string_view name) const;
   [[nodiscard]] bool is_missing(int member) const { return member != self_.index && !made_[static_cast<std::size_t>(member)]; }
   [[nodiscard]] std::string missing() const;
@@ -121,33 +139,34 @@ std::string Connecting::missing() const {
 }
 
 // Of one direction of one pair: a proof that is sent back to its maker, or on to another member, is of no use.
-wire::Key Connecting::key_for(int from, int to, const std::string& nonce) const {
+wire::Key Connecting::key_for(const Name& from, int to, const std::string& nonce) const {
   std::string purpose;
   wire::FieldWriter(purpose)
       .text("tutti data 1")
       .text(self_.key)
       .text(nonce)
-      .u8(self_.secrecy == wire::Secrecy::encrypted ? 1 : 0)
       .u32(static_cast<std::uint32_t>(self_.size))
-      .u32(static_cast<std::uint32_t>(from))
+      .text(from.text())
       .u32(static_cast<std::uint32_t>(to));
   return wire::Key::derive(self_.secret, purpose);
 }
 
 std::optional<wire::Key> Connecting::key_of(std::string_view name) const {
-  int from = -1;
-  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), from);
-  if (error != std::errc() || end != name.data() + name.size() || from <= self_.index || from >= self_.size) return std::nullopt;
-  return key_for(from, self_.index, nonce_);
+  const std::optional<Name> from = Name::read(name);
+  if (!from || from->member <= self_.index || from->member >= self_.size) return std::nullopt;
+  if (from->secrecy == wire::Secrecy::readable && self_.secrecy != from->secrecy) return std::nullopt;
+  return key_for(*from, self_.index, nonce_);
 }
 
 void Connecting::find_each_other() {
-  const std::string way = self_.secrecy == wire::Secrecy::encrypted ? "encrypted" : "readable";
   if (self_.index + 1 < self_.size) {
     listener_ = wire::listen_on(with_any_port(self_.address), Site());
     nonce_ = wire::random_bytes(nonce_size);
     std::string where;
-    wire::FieldWriter(where).text(wire::bound_address(listener_.get())).text(way).bytes(nonce_);
+    wire::FieldWriter(where)
+        .text(wire::bound_address(listener_.get()))
+        .u8(self_.secrecy == wire::Secrecy::readable ? 1 : 0)
+        .bytes(nonce_);
     rendezvous_.put(text(self_.key, "/listens/", self_.index), where);
   }
   for (int member = 0; member < self_.index; ++member) {
@@ -156,12 +175,7 @@ void Connecting::find_each_other() {
     Target target;
     target.member = member;
     target.address = in.text(where.size());
-    const std::string_view its_way = in.text(where.size());
-    if (in.ok() && its_way != way) {
-      throw ExchangeFailed(text("member ", member, " sends its data ", its_way, " and member ", self_.index, " ", way,
-                                "; set TUTTI_ENCRYPT to the same for all"),
-                           Site());
-    }
+    if (in.u8() == 1) target.secrecy = self_.secrecy;
     target.nonce = in.bytes(nonce_size);
     if (!in.done()) throw ExchangeFailed(text("member ", member, " does not say where it listens"), Site());
     targets_.push_back(std::move(target));
@@ -174,8 +188,8 @@ void Connecting::begin(Target& target) {
     target.again = Clock::now() + between_attempts;
     return;
   }
-  target.attempt = std::make_unique<Unproven>(std::move(socket), std::to_string(self_.index),
-                                              key_for(self_.index, target.member, target.nonce));
+  const Name own{self_.index, target.secrecy};
+  target.attempt = std::make_unique<Unproven>(std::move(socket), own.text(), key_for(own, target.member, target.nonce));
   advance(target);
 }
 
@@ -191,7 +205,7 @@ void Connecting::advance(Target& target) {
   }
   if (progress == Progress::blocked) return;
   if (progress == Progress::done) {
-    keep(target.member, attempt);
+    keep(target.member, target.secrecy, attempt);
   } else {
     target.why = attempt.session.why();
     target.again = Clock::now() + between_attempts;
@@ -223,22 +237,20 @@ bool Connecting::advance(Unproven& stranger) {
   // From here on the other end relies on this connection, and knows that it can.
   std::size_t sent = 0;
   if (stranger.session.write("+", sent) != Progress::done) return true;
-  int member = 0;
-  const std::string& name = stranger.session.name();
-  std::from_chars(name.data(), name.data() + name.size(), member);
-  keep(member, stranger);
+  const Name name = Name::read(stranger.session.name()).value();
+  keep(name.member, name.secrecy, stranger);
   return true;
 }
 
 // TLS has told who is there and made the keys; from now on the connection carries records of its own.
-void Connecting::keep(int member, Unproven& proven) {
+void Connecting::keep(int member, wire::Secrecy secrecy, Unproven& proven) {
   const bool is_server = member > self_.index;
   const wire::Key to_server = proven.session.exported_key("EXPERIMENTAL tutti data to server");
   const wire::Key to_client = proven.session.exported_key("EXPERIMENTAL tutti data to client");
   // One that comes again has lost the connection it had.
-  made_[static_cast<std::size_t>(member)].emplace(Connection{std::move(proven.transport.socket),
-                                                             wire::RecordSeal(is_server ? to_client : to_server, self_.secrecy),
-                                                             wire::RecordSeal(is_server ? to_server : to_client, self_.secrecy)});
+  made_[static_cast<std::size_t>(member)].emplace(Connection{std::move(proven.transport.socket), secrecy,
+                                                             wire::RecordSeal(is_server ? to_client : to_server, secrecy),
+                                                             wire::RecordSeal(is_server ? to_server : to_client, secrecy)});
 }
 
 void Connecting::check() const {

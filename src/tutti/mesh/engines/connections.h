@@ -15,6 +15,7 @@ namespace tutti {
 
 struct Connection {
   wire::Descriptor socket;
+  wire::Secrecy secrecy;
   wire::RecordSeal outgoing;
   wire::RecordSeal incoming;
 };
@@ -23,9 +24,9 @@ struct ConnectingMember {
   std::string key;  // of the group, used once
   int size = 1;
   int index = 0;
-  std::string address;  // of this process, as the others reach it; what it listens on
-  std::string secret;   // the job's
-  wire::Secrecy secrecy = wire::Secrecy::encrypted;
+  std::string address;                               // of this process, as the others reach it; what it listens on
+  std::string secret;                                // the job's
+  wire::Secrecy secrecy = wire::Secrecy::encrypted;  // readable: between members that both say so
   std::stop_token stop = {};
 };
 

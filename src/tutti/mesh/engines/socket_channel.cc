@@ -53,7 +53,7 @@ struct SocketChannel::Peer {
   Peer(Connection made, std::byte* room) : connection(std::move(made)), sealed(room) {}
 
   Connection connection;
-  std::byte* sealed;  // room for a record; none: it goes as it is
+  std::byte* sealed;  // room for an encrypted record
 
   Send sending;
   std::size_t record_out = 0;  // of which so many bytes are on their way; none: no record is
@@ -81,7 +81,8 @@ struct SocketChannel::Peer {
         connection.outgoing.seal(sending.data, sealed, record_out, tag_out);
       }
       // The system does not write to what it sends.
-      std::byte* const from = sealed != nullptr ? sealed : const_cast<std::byte*>(sending.data);
+      const bool is_encrypted = connection.secrecy == wire::Secrecy::encrypted;
+      std::byte* const from = is_encrypted ? sealed : const_cast<std::byte*>(sending.data);
       const Rest rest(from, record_out, tag_out, moved_out);
       const ssize_t sent = ::sendmsg(connection.socket.get(), &rest.message, MSG_NOSIGNAL);
       if (sent < 0 && is_passing(errno)) return;
@@ -124,11 +125,10 @@ SocketChannel::SocketChannel(Rendezvous& rendezvous, const ConnectingMember& sel
   if (!bell_.valid()) throw InvalidState(text("cannot wait for other processes: ", std::strerror(errno)), Site());
   if (size_ == 1) return;
   std::vector<std::optional<Connection>> made = connect_all(rendezvous, self, deadline);
-  sealed_.resize(self.secrecy == wire::Secrecy::encrypted ? peers_.size() * wire::record_size : 0);
+  sealed_.resize(peers_.size() * wire::record_size);
   for (std::size_t member = 0; member < peers_.size(); ++member) {
     if (!made[member]) continue;
-    std::byte* const room = sealed_.empty() ? nullptr : sealed_.data() + member * wire::record_size;
-    peers_[member] = std::make_unique<Peer>(std::move(*made[member]), room);
+    peers_[member] = std::make_unique<Peer>(std::move(*made[member]), sealed_.data() + member * wire::record_size);
   }
 }
 
