@@ -2,13 +2,14 @@
 
 JOBS ?= $(shell nproc)
 FUZZ_SECONDS ?= 10
+SECONDS ?= 1800
 export CMAKE_BUILD_PARALLEL_LEVEL := $(JOBS)
 export CTEST_PARALLEL_LEVEL := $(JOBS)
 export JOBS
 # Whether the CUDA backend is built: ON, OFF, or not said: where there is a GPU and a toolkit.
 cuda := $(if $(TUTTI_CUDA),-DTUTTI_CUDA=$(TUTTI_CUDA))
 
-.PHONY: help run test sanitize asan tsan bench gpu-bundle docs lint format fuzz clean
+.PHONY: help run test sanitize asan tsan bench gpu-bundle docs lint format fuzz soak clean
 .NOTPARALLEL:
 
 help:
@@ -21,6 +22,7 @@ help:
 	@echo "make lint      formatting and clang-tidy"
 	@echo "make format    reformat every source file"
 	@echo "make fuzz      run each fuzzer for FUZZ_SECONDS ($(FUZZ_SECONDS))"
+	@echo "make soak      jobs that are killed, stopped and cut off at random for SECONDS ($(SECONDS)); SEED=n repeats one"
 	@echo "make clean     remove the build folders"
 
 # Only the first configuration leaves the tests out: `make run` after `make test` keeps them.
@@ -86,6 +88,13 @@ fuzz:
 	cmake --preset fuzz
 	cmake --build --preset fuzz --target fuzzers
 	fuzz/run build/fuzz/bin $(FUZZ_SECONDS)
+
+# As root, it has hosts and links of its own; otherwise all ranks are on this one.
+soak:
+	@scripts/install-packages test
+	cmake --preset release $(cuda) -DTUTTI_TESTS=ON
+	cmake --build --preset release --target soak
+	build/release/bin/soak --seconds $(SECONDS) $(if $(SEED),--seed $(SEED)) $(SOAK)
 
 clean:
 	rm -rf build

@@ -4,9 +4,13 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <cstdint>
 #include <cstdlib>
 #include <functional>
+#include <iostream>
 #include <memory>
+#include <random>
+#include <vector>
 
 #include "hosts/network.h"
 #include "processes/job.h"
@@ -26,8 +30,12 @@ inline constexpr std::chrono::milliseconds not_soon = 30s;
 class Hosts : public testing::Test {
  protected:
   void SetUp() override {
+    // Of the packets that get lost. TUTTI_TEST_SEED repeats it.
+    const char* const given = std::getenv("TUTTI_TEST_SEED");
+    const std::uint64_t seed = given != nullptr ? std::strtoull(given, nullptr, 10) : std::random_device()();
+    std::cout << "TUTTI_TEST_SEED=" << seed << std::endl;
     try {
-      network_ = std::make_unique<Network>(world + 1);
+      network_ = std::make_unique<Network>(world + 1, seed);
     } catch (const NoNetwork& e) {
       GTEST_SKIP() << e.what();
     }
@@ -39,19 +47,34 @@ class Hosts : public testing::Test {
 
   // body(rank, mesh), on every host: one simulated GPU each, in one dimension.
   [[nodiscard]] Job start(std::chrono::milliseconds dead_after, const std::function<void(int, const Mesh&)>& body) const {
+    return start_unmet(dead_after, [&](int rank, const Mesh& mesh) {
+      barrier(mesh, {.name = "all are here", .timeout = 30s});
+      body(rank, mesh);
+    });
+  }
+
+  // They have not met yet; what is left out is never started.
+  [[nodiscard]] Job start_unmet(std::chrono::milliseconds dead_after, const std::function<void(int, const Mesh&)>& body,
+                                const std::vector<int>& left_out = {}) const {
     CoordinatorOptions coordinator;
     coordinator.world = world;
     coordinator.listen = Network::address(coordinator_host) + ":0";
     coordinator.dead_after = dead_after;
     const Visit at(network(), coordinator_host);
-    return Job(coordinator, [&](int rank) {
-      network().enter(rank);
-      simulate_gpus(1);
-      join_job({.heartbeat = 50ms, .dead_after = dead_after});
-      const Mesh mesh = create_distributed_mesh({{"x", -1}}, {"GPU:0"});
-      barrier(mesh, {.name = "all are here", .timeout = 30s});
-      body(rank, mesh);
-    });
+    return Job(
+        coordinator,
+        [&](int rank) {
+          network().enter(rank);
+          simulate_gpus(1);
+          join_job({.heartbeat = 50ms, .dead_after = dead_after});
+          body(rank, create_distributed_mesh({{"x", -1}}, {"GPU:0"}));
+        },
+        left_out);
+  }
+
+  // From every host to every other and back; each packet may be lost.
+  void set_round_trip(std::chrono::milliseconds time, double loss = 0) const {
+    for (int host = 0; host <= world; ++host) network().set_ways(host, {.delay = time / 2, .loss = loss});
   }
 
  private:

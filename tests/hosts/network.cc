@@ -1,24 +1,26 @@
 #include "hosts/network.h"
 
+#include <arpa/inet.h>
 #include <fcntl.h>
+#include <linux/if_tun.h>
 #include <net/if.h>
+#include <netinet/in.h>
 #include <sched.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
-#include <cstdio>
 #include <cstdlib>
-#include <fstream>
-#include <iostream>
-#include <sstream>
+#include <cstring>
 #include <system_error>
 
 namespace tutti::testing_hosts {
 
 namespace {
+
+// Large ones cost the relay less. Fewer are then lost of as many bytes.
+constexpr int longest_frame = 9000;
 
 std::string reason() { return std::generic_category().message(errno); }
 
@@ -32,20 +34,6 @@ void go_to(int network) {
   if (::setns(network, CLONE_NEWNET) != 0) throw std::runtime_error("a namespace cannot be entered: " + reason());
 }
 
-class Inside {
- public:
-  Inside(int network, int home) : home_(home) { go_to(network); }
-  ~Inside() {
-    // What would follow could be done to the machine's own network.
-    if (::setns(home_, CLONE_NEWNET) != 0) std::abort();
-  }
-  Inside(const Inside&) = delete;
-  Inside& operator=(const Inside&) = delete;
-
- private:
-  int home_;
-};
-
 int made_network(int home) {
   if (::unshare(CLONE_NEWNET) != 0) throw NoNetwork("no network namespace can be made here: " + reason());
   const int made = current_network();
@@ -53,57 +41,76 @@ int made_network(int home) {
   return made;
 }
 
-// Where this thread is. Lines of `ip -batch`.
-void call_ip(const std::string& lines) {
-  std::cout.flush();
-  const std::string command = "PATH=\"$PATH:/usr/sbin:/sbin\"; exec 2>&1; ip -batch - <<'END'\n" + lines + "END\n";
-  std::FILE* const output = ::popen(command.c_str(), "re");
-  if (output == nullptr) throw NoNetwork("`ip` cannot be started: " + reason());
-  std::string said;
-  std::array<char, 512> part{};
-  while (std::fgets(part.data(), part.size(), output) != nullptr) said += part.data();
-  if (::pclose(output) != 0) throw NoNetwork("`ip` of the package iproute2 could not make the hosts: " + said);
-}
+// Settings of network devices where this thread is.
+class Settings {
+ public:
+  explicit Settings(const char* device) : socket_(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0)) {
+    std::strncpy(asked_.ifr_name, device, IFNAMSIZ - 1);
+  }
+  ~Settings() { ::close(socket_); }
+  Settings(const Settings&) = delete;
+  Settings& operator=(const Settings&) = delete;
 
-std::string port_of(int host) { return "port" + std::to_string(host); }
+  void set_address(unsigned long what, const std::string& address) {
+    sockaddr_in given{};
+    given.sin_family = AF_INET;
+    ::inet_pton(AF_INET, address.c_str(), &given.sin_addr);
+    std::memcpy(&asked_.ifr_addr, &given, sizeof(given));
+    ask(what);
+  }
+  void set_longest_frame(int bytes) {
+    asked_.ifr_mtu = bytes;
+    ask(SIOCSIFMTU);
+  }
+  void start() {
+    ask(SIOCGIFFLAGS);
+    asked_.ifr_flags = static_cast<short>(asked_.ifr_flags | IFF_UP);
+    ask(SIOCSIFFLAGS);
+  }
+
+ private:
+  void ask(unsigned long what) {
+    if (::ioctl(socket_, what, &asked_) != 0) throw NoNetwork(std::string(asked_.ifr_name) + " cannot be set up: " + reason());
+  }
+
+  int socket_;
+  ifreq asked_{};
+};
+
+// The packets that leave where this thread is can be read from it, and what is written to it arrives.
+int made_device(const std::string& address) {
+  const int device = ::open("/dev/net/tun", O_RDWR | O_NONBLOCK | O_CLOEXEC);
+  if (device < 0) throw NoNetwork("no TUN device can be made: /dev/net/tun: " + reason());
+  ifreq asked{};
+  std::strncpy(asked.ifr_name, "eth0", IFNAMSIZ - 1);
+  asked.ifr_flags = IFF_TUN | IFF_NO_PI;
+  if (::ioctl(device, TUNSETIFF, &asked) != 0) throw NoNetwork("no TUN device can be made: " + reason());
+  Settings("lo").start();
+  Settings settings("eth0");
+  settings.set_longest_frame(longest_frame);
+  settings.set_address(SIOCSIFADDR, address);
+  settings.set_address(SIOCSIFNETMASK, "255.255.255.0");
+  settings.start();
+  return device;
+}
 
 }  // namespace
 
-Network::Network(int hosts) {
+Network::Network(int hosts, std::uint64_t seed) {
   if (::geteuid() != 0) throw NoNetwork("only root can make network namespaces");
   home_ = current_network();
-  bridge_ = made_network(home_);
-  for (int host = 0; host < hosts; ++host) hosts_.push_back(made_network(home_));
-  make_bridge();
-  for (int host = 0; host < hosts; ++host) make_host(host);
-  const Inside at(bridge_, home_);
-  ports_ = ::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-  if (ports_ < 0) throw std::runtime_error("no socket: " + reason());
+  std::vector<int> devices;
+  for (int host = 0; host < hosts; ++host) {
+    hosts_.push_back(made_network(home_));
+    const Visit at(*this, host);
+    devices.push_back(made_device(address(host)));
+  }
+  relay_ = std::make_unique<Relay>(devices, seed);
 }
 
 Network::~Network() {
   for (const int host : hosts_) ::close(host);
-  for (const int descriptor : {ports_, bridge_, home_}) {
-    if (descriptor >= 0) ::close(descriptor);
-  }
-}
-
-void Network::make_bridge() const {
-  const Inside at(bridge_, home_);
-  std::string lines = "link add bridge0 type bridge\nlink set bridge0 up\n";
-  for (std::size_t host = 0; host < hosts_.size(); ++host) {
-    const std::string port = port_of(static_cast<int>(host));
-    std::ostringstream line;
-    line << "link add " << port << " type veth peer name eth0 netns /proc/" << ::getpid() << "/fd/" << hosts_[host]
-         << "\nlink set " << port << " master bridge0 up\n";
-    lines += line.str();
-  }
-  call_ip(lines);
-}
-
-void Network::make_host(int host) const {
-  const Inside at(namespace_of(host), home_);
-  call_ip("addr add " + address(host) + "/24 dev eth0\nlink set eth0 up\nlink set lo up\n");
+  ::close(home_);
 }
 
 std::string Network::address(int host) { return "10.77.0." + std::to_string(host + 1); }
@@ -116,31 +123,41 @@ void Network::enter(int host) const {
   }
 }
 
-void Network::set_port(int host, bool is_up) const {
-  ifreq port{};
-  port_of(host).copy(port.ifr_name, IFNAMSIZ - 1);
-  bool is_done = ::ioctl(ports_, SIOCGIFFLAGS, &port) == 0;
-  port.ifr_flags = static_cast<short>(is_up ? port.ifr_flags | IFF_UP : port.ifr_flags & ~IFF_UP);
-  is_done = is_done && ::ioctl(ports_, SIOCSIFFLAGS, &port) == 0;
-  if (!is_done) throw std::runtime_error(port_of(host) + " cannot be switched: " + reason());
+void Network::set_cut(int host, int other, bool is_cut) const {
+  relay_->set_cut(host, other, is_cut);
+  relay_->set_cut(other, host, is_cut);
 }
 
-std::uint64_t Network::bytes_from(int host) const {
-  const Inside at(bridge_, home_);
-  std::ifstream devices("/proc/self/net/dev");
-  const std::string name = port_of(host) + ":";
-  for (std::string line; std::getline(devices, line);) {
-    std::istringstream words(line);
-    std::string device;
-    std::uint64_t received = 0;
-    if (words >> device >> received && device == name) return received;
+void Network::cut(int host) const {
+  for (int other = 0; other < count(); ++other) set_cut(host, other, true);
+}
+
+void Network::heal(int host) const {
+  for (int other = 0; other < count(); ++other) set_cut(host, other, false);
+}
+
+void Network::set_paused(int host, bool is_paused) const {
+  for (int other = 0; other < count(); ++other) {
+    relay_->set_paused(host, other, is_paused);
+    relay_->set_paused(other, host, is_paused);
   }
-  throw std::runtime_error("no counter of " + name);
+}
+
+void Network::pause(int host) const { set_paused(host, true); }
+
+void Network::resume(int host) const { set_paused(host, false); }
+
+void Network::set_ways(int host, const Way& way) const {
+  for (int other = 0; other < count(); ++other) {
+    relay_->set_way(host, other, way);
+    relay_->set_way(other, host, way);
+  }
 }
 
 Visit::Visit(const Network& network, int host) : home_(network.home_) { go_to(network.namespace_of(host)); }
 
 Visit::~Visit() {
+  // What would follow could be done to the machine's own network.
   if (::setns(home_, CLONE_NEWNET) != 0) std::abort();
 }
 
