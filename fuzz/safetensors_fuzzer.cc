@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "tutti/train/file_error.h"
 #include "tutti/train/safetensors_header.h"
 
 namespace {

@@ -60,5 +60,7 @@
 #include "tutti/place/scope.h"
 #include "tutti/place/settings.h"
 #include "tutti/train/custom_gradient.h"
+#include "tutti/train/first_nonfinite.h"
+#include "tutti/train/safetensors.h"
 #include "tutti/train/tape.h"
 #include "tutti/train/value_and_grad.h"

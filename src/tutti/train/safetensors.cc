@@ -18,6 +18,7 @@
 #include "tutti/ops/creation.h"
 #include "tutti/ops/reading.h"
 #include "tutti/place/scope.h"
+#include "tutti/train/safetensors_header.h"
 
 namespace tutti {
 

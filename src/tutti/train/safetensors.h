@@ -4,12 +4,13 @@
 #include <map>
 #include <string>
 
+#include "tutti/train/file_error.h"
 #include "tutti/train/flatten.h"
-#include "tutti/train/safetensors_header.h"
 
 namespace tutti {
 
 using NamedTensors = std::map<std::string, Tensor>;
+using FileMetadata = std::map<std::string, std::string>;  // texts that a file carries beside its tensors
 
 // The file is there as a whole, on the disk, or what was there before still is: also after a crash. The values are copied to the
 // host together and waited for once. Throws FileError where the file cannot be written.

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "tutti/base/text.h"
+#include "tutti/train/file_error.h"
 
 namespace tutti {
 

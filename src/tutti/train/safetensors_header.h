@@ -7,19 +7,11 @@
 #include <string>
 #include <string_view>
 
-#include "tutti/base/error.h"
+#include "tutti/base/site.h"
 #include "tutti/tensor/dtype.h"
 #include "tutti/tensor/shape.h"
 
 namespace tutti {
-
-// A file cannot be read or written, or is not what it was taken for.
-struct FileError : Error {
-  using Error::Error;
-};
-
-// Texts by name that a file carries beside its tensors.
-using FileMetadata = std::map<std::string, std::string>;
 
 struct StoredTensor {
   DType dtype = DType::f32;
@@ -31,7 +23,7 @@ struct StoredTensor {
 
 struct SafetensorsHeader {
   std::map<std::string, StoredTensor> tensors;
-  FileMetadata metadata;
+  std::map<std::string, std::string> metadata;
 };
 
 // A file is eight bytes, which say how long the header is, the header, and the tensors without gaps between them.
