@@ -45,6 +45,18 @@ TEST_F(WholeFiles, TakeTheirNameWhenTheyAreFinished) {
   EXPECT_EQ(files(), 1);
 }
 
+TEST_F(WholeFiles, TakeTheirNameWhenTheyAreFinishedOnTheDisk) {
+  put("a", "before");
+  WholeFile file(path("a"));
+  file.write("after");
+  file.finish_on_disk();
+  EXPECT_EQ(content("a"), "after");
+  EXPECT_EQ(files(), 1);
+  WholeFile full("/dev/full");
+  full.write("no room");
+  EXPECT_THROW(full.finish_on_disk(), std::system_error);
+}
+
 TEST_F(WholeFiles, ThatAreNotFinishedLeaveNothing) {
   {
     WholeFile file(path("a"));

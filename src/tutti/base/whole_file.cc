@@ -1,5 +1,6 @@
 #include "tutti/base/whole_file.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -60,6 +61,24 @@ void WholeFile::write(std::string_view piece) {
 
 void WholeFile::finish() {
   if (std::fflush(file_) != 0) refuse(errno);
+  take_name();
+}
+
+void WholeFile::finish_on_disk() {
+  if (std::fflush(file_) != 0) refuse(errno);
+  if (temporary_.empty()) return take_name();
+  // The bytes before the name: else a name may be there after a crash, and nothing under it.
+  if (::fsync(::fileno(file_)) != 0) refuse(errno);
+  take_name();
+  const std::filesystem::path folder = path_.has_parent_path() ? path_.parent_path() : ".";
+  const int descriptor = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor < 0) refuse(errno);
+  const int error = ::fsync(descriptor) != 0 ? errno : 0;
+  ::close(descriptor);
+  if (error != 0 && error != EINVAL) refuse(error);  // some file systems cannot be told this of a folder
+}
+
+void WholeFile::take_name() {
   if (!temporary_.empty()) std::filesystem::rename(temporary_, path_);
   if (std::fclose(std::exchange(file_, nullptr)) != 0) refuse(errno);
 }

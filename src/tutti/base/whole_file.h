@@ -19,8 +19,12 @@ class WholeFile {
 
   void write(std::string_view piece);
   void finish();
+  // The same, and it is on the disk under its name when this returns: a machine that stops afterwards has it.
+  void finish_on_disk();
 
  private:
+  void take_name();
+
   std::filesystem::path path_;
   std::filesystem::path temporary_;  // empty: written in place
   std::FILE* file_ = nullptr;

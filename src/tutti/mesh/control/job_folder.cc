@@ -20,12 +20,12 @@ namespace tutti {
 
 namespace {
 
-std::string errno_text() { return std::generic_category().message(errno); }
+std::string reason_of_errno() { return std::generic_category().message(errno); }
 
 // Empty: nobody else can put files into it, and it is no link to another.
 std::string objection_to(const std::string& folder) {
   struct stat found {};
-  if (::lstat(folder.c_str(), &found) != 0) return text("the folder ", folder, " cannot be used: ", errno_text());
+  if (::lstat(folder.c_str(), &found) != 0) return text("the folder ", folder, " cannot be used: ", reason_of_errno());
   if (!S_ISDIR(found.st_mode)) return text(folder, " is no folder; take it away, or set XDG_RUNTIME_DIR to one");
   if (found.st_uid != ::getuid()) {
     return text("the folder ", folder, " belongs to user ", found.st_uid, ", not to ", ::getuid(),
@@ -71,7 +71,7 @@ std::string make_job_folder(const std::string& shared, Site site) {
   if (::mkdir(plain.c_str(), S_IRWXU) == 0 || objection_to(plain).empty()) return plain;
   std::string fresh = plain + "-XXXXXX";
   if (::mkdtemp(fresh.data()) == nullptr)
-    throw InvalidState(text("a folder for the job's file cannot be made in ", shared, ": ", errno_text()), site);
+    throw InvalidState(text("a folder for the job's file cannot be made in ", shared, ": ", reason_of_errno()), site);
   return fresh;
 }
 

@@ -14,10 +14,6 @@ namespace {
 constexpr int sealing = 1;
 constexpr int opening = 0;
 
-struct FreeCipher {
-  void operator()(EVP_CIPHER_CTX* context) const noexcept { EVP_CIPHER_CTX_free(context); }
-};
-
 [[noreturn]] void cannot_seal() {
   ERR_clear_error();
   throw InvalidState("OpenSSL cannot seal a record with AES-128-GCM.", Site());
@@ -29,7 +25,10 @@ const unsigned char* as_bytes(const std::byte* at) noexcept { return reinterpret
 }  // namespace
 
 struct RecordSeal::Cipher {
-  std::unique_ptr<EVP_CIPHER_CTX, FreeCipher> context;
+  struct Free {
+    void operator()(EVP_CIPHER_CTX* context) const noexcept { EVP_CIPHER_CTX_free(context); }
+  };
+  std::unique_ptr<EVP_CIPHER_CTX, Free> context;
   Secrecy secrecy;
   std::uint64_t turn = 0;
   std::array<unsigned char, 12> mask{};  // of the nonces, which follow each other
