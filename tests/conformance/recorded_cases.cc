@@ -178,7 +178,7 @@ const std::vector<Case>& cases_on(const std::string& type) {
         TUTTI_CASE("repeat", return {repeat(in.x, 3, 0)};), TUTTI_CASE("tile", return {tile(in.x, {2, 1, 3})};),
         TUTTI_CASE("pad", return {pad(in.x, {{1, 2}}, 0.5), pad(transpose(in.x), {{1, 0}, {0, 2}})};),
         TUTTI_CASE("copy_to", return {copy_to(in.x, list_logical_devices().front().name) + in.y};),
-        TUTTI_CASE("pin", return {pin(in.x)};),
+        TUTTI_CASE("pin", return {pin(in.x)};), TUTTI_CASE("stop_gradient", return {stop_gradient(in.whole)};),
         TUTTI_CASE("cond", return {cond(
                                greater(sum(in.x), sum(in.y)), [&] { return in.x * 2; }, [&] { return in.y; })};),
         TUTTI_CASE("while_loop", const WhileResult loop = while_loop([](const Results& s) { return less(sum(s[0]), 100); },

@@ -46,6 +46,8 @@ NOT_CATALOGUED = {
     "Variable::cell": "for whoever records calls",
     "Variable::device": "a fact, not an op",
     "Variable::dtype": "a fact, not an op",
+    "Variable::is_trainable": "a setting",
+    "Variable::set_trainable": "a setting",
     "Variable::shape": "a fact, not an op",
     "allows_tf32": "a setting",
     "set_allow_tf32": "a setting",
@@ -64,6 +66,7 @@ NOT_JUDGED = {
     "constant": "every input of the oracle is made by it",
     "from_bytes": "every input of the oracle is made by it",
     "contiguous": "judged as 'same'",
+    "stop_gradient": "tests/train/value_and_grad_test.cc",
     "copy_to": "judged as 'same'",
     "broadcast_to": "a view of an input, judged as 'same'",
     "permute_dims": "a view of an input, judged as 'same'",
@@ -110,6 +113,9 @@ NOT_JUDGED = {
 # Rows that no catalogued function names.
 INNER_OPS = {
     "Conv2D": "conv2d runs it, and not those it names, for lines that fill its kernel's vectors",
+    "CustomGradient": "custom_gradient and checkpoint, of train",
+    "Identity": "value_and_grad tells two uses of a tensor apart by it",
+    "_Region": "the gradient of a scatter looks at its places through it",
     "_RecordEvent": "Event::record, of streams",
     "_Wait": "Stream::wait",
 }

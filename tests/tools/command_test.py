@@ -133,7 +133,7 @@ class Ops(unittest.TestCase):
 
     def test_tells_about_one_function_or_those_behind_an_op(self):
         shown = tutti("ops", "exp").stdout
-        for line in ("ops       Exp", "cpu       floating dtypes", "sim       floating dtypes", "syncs     no", "gradient  no"):
+        for line in ("ops       Exp", "cpu       floating dtypes", "sim       floating dtypes", "syncs     no", "gradient  yes"):
             self.assertIn(line, shown)
         self.assertIn("syncs     yes: the host waits for the count", tutti("ops", "nonzero").stdout)
         self.assertTrue(tutti("ops", "AddV2").stdout.startswith("add, +\n"))
@@ -182,7 +182,7 @@ class Ops(unittest.TestCase):
         for each in found["ops"]:
             self.assertEqual(list(each), ["name", "dtypes", "gradient"])
         (exp,) = json.loads(tutti("ops", "exp", "--json").stdout)["functions"]
-        self.assertEqual((exp["ops"], exp["syncs"], exp["gradient"]), (["Exp"], None, False))
+        self.assertEqual((exp["ops"], exp["syncs"], exp["gradient"]), (["Exp"], None, True))
         self.assertEqual(exp["dtypes"]["cpu"], ["float16", "bfloat16", "float32", "float64"])
 
 

@@ -87,11 +87,6 @@ class Attributes {
   void overwrite(std::size_t at, const T& value) noexcept {
     std::memcpy(bytes_.data() + at, &value, sizeof value);
   }
-  // The fields at the front.
-  template <class T>
-  [[nodiscard]] T head() const noexcept {
-    return detail::read_as<T>(bytes_.data());
-  }
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
   [[nodiscard]] const std::byte* data() const noexcept { return bytes_.data(); }
 

@@ -216,6 +216,7 @@ constexpr CatalogueEntry shapes[] = {
     {.name = "squeeze", .ops = "Reshape"},
     {.name = "reshape", .ops = "Reshape"},
     {.name = "contiguous", .ops = "_Contiguous"},
+    {.name = "stop_gradient", .ops = "StopGradient"},
     {.name = "diagonal", .ops = "MatrixDiagPart"},
     {.name = "flip", .ops = "StridedSlice"},
     {.name = "split", .ops = "StridedSlice"},

@@ -76,7 +76,7 @@ class Rerun final : public Executor {
       return pass_on(call);
     }
     pass_on(call);
-    drawn_.push_back(call.attributes.head<DrawnNumbers>());
+    drawn_.push_back(read_as<DrawnNumbers>(call.attributes.data()));
   }
 
   void begin_again(std::span<const Variable> variables, std::span<const Tensor> values) {

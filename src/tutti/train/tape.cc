@@ -150,7 +150,7 @@ void Tape::record(OpCall& call) {
   pass_on(call);
   // Numbers that a draw took are in the first fields, and belong to its record.
   if (is_draw) {
-    node.attributes.overwrite(0, call.attributes.head<std::array<std::uint64_t, 2>>());
+    node.attributes.overwrite(0, detail::read_as<std::array<std::uint64_t, 2>>(call.attributes.data()));
   }
   bool has_real_output = false;
   for (std::size_t i = 0; i < call.outputs.size(); ++i) {

@@ -18,9 +18,6 @@ namespace tutti::wire {
 
 namespace {
 
-struct FreeSsl {
-  void operator()(SSL* ssl) const noexcept { SSL_free(ssl); }
-};
 struct FreeKdf {
   void operator()(EVP_KDF_CTX* context) const noexcept { EVP_KDF_CTX_free(context); }
 };
@@ -38,12 +35,15 @@ std::string said_by_library() {
 }  // namespace
 
 struct TlsSession::State {
+  struct Free {
+    void operator()(SSL* session) const noexcept { SSL_free(session); }
+  };
   Transport* transport = nullptr;
   bool is_client = false;
   std::string name;
   std::optional<Key> key;  // of a client
   KeyOf key_of;            // of a server
-  std::unique_ptr<SSL, FreeSsl> ssl;
+  std::unique_ptr<SSL, Free> ssl;
   bool is_proven = false;
   std::size_t received = 0;  // before it was
   bool has_ended = false;
