@@ -23,8 +23,12 @@ class Collectives : public testing::TestWithParam<std::tuple<Engine, int>> {
  private:
   Blackboard board_;
 };
+const auto name_of_case = [](const auto& it) { return name_of(std::get<0>(it.param)) + std::to_string(std::get<1>(it.param)); };
 INSTANTIATE_TEST_SUITE_P(Engines, Collectives, testing::Combine(testing::ValuesIn(all_engines()), testing::Range(1, 9)),
-                         [](const auto& it) { return name_of(std::get<0>(it.param)) + std::to_string(std::get<1>(it.param)); });
+                         name_of_case);
+// They differ in what is sealed alone.
+INSTANTIATE_TEST_SUITE_P(WithoutEncryption, Collectives,
+                         testing::Combine(testing::Values(Engine::readable_sockets), testing::Values(2, 5)), name_of_case);
 
 TEST_P(Collectives, ReduceEveryDtypeToTheLastBit) { run(check_reductions); }
 

@@ -6,9 +6,7 @@
 
 namespace tutti::testing_engines {
 
-std::vector<Engine> all_engines() {
-  return {Engine::shared_memory, Engine::small_slabs, Engine::sockets, Engine::readable_sockets};
-}
+std::vector<Engine> all_engines() { return {Engine::shared_memory, Engine::small_slabs, Engine::sockets}; }
 
 std::unique_ptr<Exchange> open_exchange(Engine engine, Rendezvous& rendezvous, const std::string& key, int size, int index) {
   if (goes_through_sockets(engine)) {

@@ -26,6 +26,7 @@ inline void PrintTo(Engine engine, std::ostream* out) { *out << name_of(engine);
 
 inline bool goes_through_sockets(Engine engine) { return engine == Engine::sockets || engine == Engine::readable_sockets; }
 
+// All that differ in how a member is lost.
 std::vector<Engine> all_engines();
 
 std::unique_ptr<Exchange> open_exchange(Engine engine, Rendezvous& rendezvous, const std::string& key, int size, int index);

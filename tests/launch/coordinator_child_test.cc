@@ -83,7 +83,8 @@ TEST_F(CoordinatorChildTest, ShowsItsSecretToNobodyAndIsAskedForNoReport) {
   ASSERT_EQ(jobs_.coordinators().size(), 1U);
   const std::filesystem::path process = "/proc/" + std::to_string(jobs_.coordinators()[0]);
   EXPECT_THAT(bytes_of(process / "cmdline"), Not(HasSubstr("not for the others")));
-  EXPECT_THAT(bytes_of(process / "environ"), AllOf(HasSubstr("TUTTI_JOB_SECRET=not for the others"), Not(HasSubstr("TUTTI_TRACE"))));
+  EXPECT_THAT(bytes_of(process / "environ"),
+              AllOf(HasSubstr("TUTTI_JOB_SECRET=not for the others"), Not(HasSubstr("TUTTI_TRACE"))));
 }
 
 TEST_F(CoordinatorChildTest, HoldsNothingOpenThatThisProcessHas) {

@@ -9,8 +9,8 @@
 namespace tutti::wire {
 namespace {
 
-struct Ends {
-  Ends(const std::string& members_secret, const std::string& coordinators_secret)
+struct TwoSides {
+  TwoSides(const std::string& members_secret, const std::string& coordinators_secret)
       : member(begin_handshake(Side::member, pipes.one, control_key(members_secret))),
         coordinator(begin_handshake(Side::coordinator, pipes.other, control_key(coordinators_secret))) {}
 
@@ -20,15 +20,15 @@ struct Ends {
 };
 
 TEST(AHandshake, LetsBothEndsSealForEachOther) {
-  Ends ends("a secret", "a secret");
-  ASSERT_EQ(ends.member.handshake(), Progress::blocked) << "the coordinator speaks first";
-  ASSERT_EQ(ends.coordinator.handshake(), Progress::blocked);
-  ASSERT_EQ(ends.member.handshake(), Progress::blocked);
-  ASSERT_EQ(ends.coordinator.handshake(), Progress::done);
-  ASSERT_EQ(ends.member.handshake(), Progress::done);
-  EXPECT_EQ(version_of(ends.member), protocol_version);
-  Seals of_member = seals_of(ends.member, Side::member);
-  Seals of_coordinator = seals_of(ends.coordinator, Side::coordinator);
+  TwoSides sides("a secret", "a secret");
+  ASSERT_EQ(sides.member.handshake(), Progress::blocked) << "the coordinator speaks first";
+  ASSERT_EQ(sides.coordinator.handshake(), Progress::blocked);
+  ASSERT_EQ(sides.member.handshake(), Progress::blocked);
+  ASSERT_EQ(sides.coordinator.handshake(), Progress::done);
+  ASSERT_EQ(sides.member.handshake(), Progress::done);
+  EXPECT_EQ(version_of(sides.member), protocol_version);
+  Seals of_member = seals_of(sides.member, Side::member);
+  Seals of_coordinator = seals_of(sides.coordinator, Side::coordinator);
   std::string sealed;
   of_member.outgoing.close_onto(sealed, std::string("\x05\0\0\0hello", 9));
   EXPECT_EQ(of_coordinator.incoming.open(std::string_view(sealed).substr(4)), "hello");
@@ -39,12 +39,12 @@ TEST(AHandshake, LetsBothEndsSealForEachOther) {
 
 // Who answers at the coordinator's address and does not know the secret gets nothing to guess it from.
 TEST(AHandshake, ShowsNothingOfTheMembersSecretToWhoDoesNotKnowIt) {
-  Ends ends("a secret", "another secret");
-  ASSERT_EQ(ends.coordinator.handshake(), Progress::blocked);
-  ASSERT_EQ(ends.member.handshake(), Progress::ended);
-  EXPECT_EQ(version_of(ends.member), protocol_version) << "it knows that the secret was wrong, and not the version";
-  EXPECT_EQ(ends.pipes.of_one.size(), 7U) << "one alert";
-  EXPECT_EQ(ends.coordinator.handshake(), Progress::ended);
+  TwoSides sides("a secret", "another secret");
+  ASSERT_EQ(sides.coordinator.handshake(), Progress::blocked);
+  ASSERT_EQ(sides.member.handshake(), Progress::ended);
+  EXPECT_EQ(version_of(sides.member), protocol_version) << "it knows that the secret was wrong, and not the version";
+  EXPECT_EQ(sides.pipes.of_one.size(), 7U) << "one alert";
+  EXPECT_EQ(sides.coordinator.handshake(), Progress::ended);
 }
 
 TEST(AHandshake, TellsAnotherVersion) {

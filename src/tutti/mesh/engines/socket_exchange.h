@@ -16,7 +16,7 @@ struct SocketExchangeOptions {
   std::string address = "127.0.0.1";          // of this process, as the others reach it; what it listens on
   std::string secret;                         // the job's; empty is refused
   bool encrypts = true;                       // false: strangers may read what goes to members that say so too, and not change it
-  std::size_t chunk = std::size_t{4} << 20U;  // what is on its way at a time, in bytes; the same on all
+  std::size_t chunk = std::size_t{1} << 20U;  // what is on its way at a time, in bytes; the same on all
   std::stop_token stop = {};                  // ends what still connects, at once
 };
 

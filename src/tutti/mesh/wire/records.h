@@ -12,7 +12,7 @@
 namespace tutti::wire {
 
 // What a record holds, unless it is the last of a message.
-inline constexpr std::size_t record_size = std::size_t{64} << 10U;
+inline constexpr std::size_t record_size = std::size_t{256} << 10U;
 
 using RecordTag = std::array<unsigned char, 16>;
 
