@@ -66,7 +66,7 @@ MeetingEnd read_end(wire::FieldReader& in, int world) {
 void append_report(wire::FieldWriter& out, const MeetingReport& report) {
   out.u8(static_cast<std::uint8_t>(report.cause)).text(report.what).text(report.group);
   out.u32(static_cast<std::uint32_t>(report.arrived)).u32(static_cast<std::uint32_t>(report.expected));
-  out.i64(report.waited.count()).text(report.detail).u32(static_cast<std::uint32_t>(report.missing.size()));
+  out.i64(report.waited.count()).text(report.detail).u64(report.as_of).u32(static_cast<std::uint32_t>(report.missing.size()));
   for (const MissingMember& member : report.missing) {
     out.u32(static_cast<std::uint32_t>(member.rank)).u8(static_cast<std::uint8_t>(member.why)).text(member.host);
     out.u32(static_cast<std::uint32_t>(member.pid)).i64(member.last_heard.count());
@@ -84,6 +84,7 @@ MeetingReport read_report(wire::FieldReader& in) {
   report.expected = static_cast<int>(in.u32());
   report.waited = read_time(in);
   report.detail = in.text(longest_of_report);
+  report.as_of = in.u64();
   const std::uint32_t missing = in.u32();
   for (std::uint32_t i = 0; i < missing && in.ok(); ++i) {
     MissingMember member;
