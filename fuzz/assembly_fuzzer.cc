@@ -48,7 +48,7 @@ std::string compose(Request kind, std::string_view bytes) {
       writer.u64(ticket);
       call.append_to(writer);
       writer.u8(byte(3) % 2).i64(static_cast<std::int64_t>(byte(4)) * 1'000'000 - 1);
-      writer.i64(byte(5) % 4 == 0 ? 0 : never_gives_up);
+      writer.i64(byte(5) % 4 == 0 ? 0 : never_gives_up).u64(byte(6));
       break;
     case Request::ready:
     case Request::withdraw:

@@ -125,7 +125,7 @@ TEST(AMember, ThatSendsWhatIsNoMessageIsDroppedAndTheOthersGoOn) {
       control::message(Request::arrive,
                        [](wire::FieldWriter& out) {
                          control::Call{"group", {0}, "not its own", ""}.append_to(out.u64(1));
-                         out.u8(0).i64(-1).i64(control::never_gives_up);
+                         out.u8(0).i64(-1).i64(control::never_gives_up).u64(0);
                        }),
       control::message(Request::beat, [](wire::FieldWriter& out) { out.text(std::string(1'000, 'x')); }),
       control::message(Request::hello, [](wire::FieldWriter& out) { control::Hello().append_to(out); }),

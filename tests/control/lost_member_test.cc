@@ -73,6 +73,27 @@ TEST_F(ALostMember, IsNamedToWhoAsksWhenAnotherHasItsPlace) {
             "  pid 400, died), last heard of 0 ms ago");
 }
 
+TEST_F(ALostMember, IsToldOnceToWhoComesFirstWhenAnotherHasItsPlace) {
+  told.die(2);
+  told.join(2);
+  told.arrive(0, 3, step, 4);
+  const MeetingReport report = told.report(0, Answer::failed);
+  EXPECT_EQ(report.cause, MeetingReport::Cause::member_lost);
+  ASSERT_EQ(report.missing.size(), 1U);
+  EXPECT_EQ(report.missing[0].rank, 2);
+  for (int rank = 0; rank < 4; ++rank) told.arrive(rank, 4, step, rank == 2 ? 0 : report.as_of);
+  for (int rank = 0; rank < 4; ++rank) EXPECT_EQ(told.take(rank, Answer::released).size(), 1U) << rank;
+}
+
+TEST_F(ALostMember, IsNotToldAgainWhenAnotherTakesItsPlaceAfterwards) {
+  told.die(2);
+  told.arrive(0, 3, step, 4);
+  const std::uint64_t as_of = told.report(0, Answer::failed).as_of;
+  told.join(2);
+  for (int rank = 0; rank < 4; ++rank) told.arrive(rank, 4, step, rank == 2 ? 0 : as_of);
+  for (int rank = 0; rank < 4; ++rank) EXPECT_EQ(told.take(rank, Answer::released).size(), 1U) << rank;
+}
+
 TEST_F(ALostMember, IsNoReasonAnyLongerWhenAnotherHasItsPlace) {
   told.die(2);
   asks(0, 7);

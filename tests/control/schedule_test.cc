@@ -147,7 +147,7 @@ class Schedule : private Outbox {
           out.u64(number);
           Call{group.name, group.ranks, "barrier", "schedule_test.cc:1"}.append_to(out);
           out.u8(ticket.ready ? 0 : 1).i64(ticket.deadline ? std::chrono::nanoseconds(*ticket.deadline - now_).count() : -1);
-          out.i64(never_gives_up);
+          out.i64(never_gives_up).u64(0);
         }));
   }
 

@@ -79,26 +79,47 @@ Deadline to_answer(Deadline deadline) {
 
 }  // namespace
 
-MeetingPlace::MeetingPlace(Member& member, std::string group, std::vector<int> ranks)
-    : member_(member), group_(std::move(group)), ranks_(std::move(ranks)) {
+void raise_to(std::atomic<std::uint64_t>& known, std::uint64_t number) noexcept {
+  std::uint64_t before = known.load();
+  while (before < number && !known.compare_exchange_weak(before, number)) {}
+}
+
+MeetingPlace::MeetingPlace(Member& member, std::string group, std::vector<int> ranks, std::atomic<std::uint64_t>& known)
+    : member_(member), group_(std::move(group)), ranks_(std::move(ranks)), known_(known) {
   index_ = static_cast<int>(std::find(ranks_.begin(), ranks_.end(), member_.who().rank) - ranks_.begin());
 }
 
 void MeetingPlace::meet(const std::string& what, Deadline deadline, Site site, const Drain& drain) {
   const Occupied here(is_occupied_, what, site);
-  const Meeting meeting{
-      .group = group_, .ranks = ranks_, .what = what, .drains = static_cast<bool>(drain), .deadline = deadline, .site = site};
+  const Meeting meeting{.group = group_,
+                        .ranks = ranks_,
+                        .what = what,
+                        .drains = static_cast<bool>(drain),
+                        .deadline = deadline,
+                        .site = site,
+                        .as_of = known_.load()};
+  try {
+    meet_somewhere(meeting, drain);
+  } catch (const MemberLost& e) {
+    raise_to(known_, e.report.as_of);
+    throw;
+  }
+}
+
+void MeetingPlace::meet_somewhere(const Meeting& meeting, const Drain& drain) {
   if (is_unsettled_ && !is_broken()) {
     // The others know already where they meet.
-    settle_sharing(member_.settle(sharing_key(), "not settled in time", ranks_, to_answer(deadline), site));
+    settle_sharing(member_.settle(sharing_key(), "not settled in time", ranks_, to_answer(meeting.deadline), meeting.site));
   }
   if (is_shared()) return meet_in_memory(meeting, drain);
   const std::uint64_t generation = meet_at_coordinator(meeting, drain);
+  raise_to(known_, generation);
   if (generation == generation_.load()) return;
   // Others than those who met last, or the first time.
   let_go();
   generation_.store(generation);
-  share(deadline, site);
+  shared_for_.store(known_.load());
+  share(meeting.deadline, meeting.site);
 }
 
 void MeetingPlace::let_go() noexcept {

@@ -35,17 +35,23 @@ class StoreRendezvous final : public Rendezvous {
   Site site_;
 };
 
+// Never less than it was.
+void raise_to(std::atomic<std::uint64_t>& known, std::uint64_t number) noexcept;
+
 class MeetingPlace {
  public:
   // Done, or the deadline passed before it was.
   using Drain = std::function<bool()>;
 
-  MeetingPlace(Member& member, std::string group, std::vector<int> ranks);
+  // `known`: what has become of these processes, as far as the program has been told, at this place and others of theirs.
+  MeetingPlace(Member& member, std::string group, std::vector<int> ranks, std::atomic<std::uint64_t>& known);
 
   // One thread at a time: throws InvalidState where another of this process is there. Throws MeetingFailed.
   void meet(const std::string& what, Deadline deadline, Site site, const Drain& drain = {});
   // All agreed to meet in shared memory.
-  [[nodiscard]] bool is_shared() const noexcept { return shared_.load(std::memory_order_acquire) != nullptr && !is_broken(); }
+  [[nodiscard]] bool is_shared() const noexcept {
+    return shared_.load(std::memory_order_acquire) != nullptr && !is_broken() && known_.load() <= shared_for_.load();
+  }
   // Of the processes that met last (Arrival::wait): the same on all of them.
   [[nodiscard]] const std::atomic<std::uint64_t>& generation() const noexcept { return generation_; }
 
@@ -62,6 +68,7 @@ class MeetingPlace {
   void break_circle(const MeetingReport& report);
 
  private:
+  void meet_somewhere(const Meeting& meeting, const Drain& drain);
   std::uint64_t meet_at_coordinator(const Meeting& meeting, const Drain& drain);
   void meet_in_memory(const Meeting& meeting, const Drain& drain);
   void share(Deadline deadline, Site site);
@@ -77,6 +84,7 @@ class MeetingPlace {
   Member& member_;
   const std::string group_;
   const std::vector<int> ranks_;
+  std::atomic<std::uint64_t>& known_;
   int index_ = 0;
   bool is_unsettled_ = false;             // whether all can share
   std::unique_ptr<SharedMeeting> owned_;  // used once it is settled that all do
@@ -84,7 +92,8 @@ class MeetingPlace {
   std::atomic<SharedMeeting*> shared_{nullptr};
   std::atomic<bool> is_occupied_{false};
   std::atomic<std::uint64_t> generation_{0};
-  std::atomic<std::uint64_t> lost_{0};  // the number of the last end of one of them
+  std::atomic<std::uint64_t> shared_for_{0};  // what was known when it was shared: a loss told elsewhere counts here too
+  std::atomic<std::uint64_t> lost_{0};        // the number of the last end of one of them
 };
 
 }  // namespace tutti::detail

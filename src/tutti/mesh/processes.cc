@@ -206,8 +206,8 @@ class Job {
 
 ProcessGroup::ProcessGroup(Member& member, const std::string& name, const std::vector<int>& ranks)
     : member_(member),
-      barriers_(member, name, ranks),
-      roll_calls_(member, name + " (collectives)", ranks),
+      barriers_(member, name, ranks, known_),
+      roll_calls_(member, name + " (collectives)", ranks, known_),
       store_(member, roll_calls_.ranks(), roll_calls_.generation(), std::nullopt, Site()),
       stream_("CPU:0", {.may_block = true}) {}
 
@@ -226,7 +226,9 @@ void ProcessGroup::throw_if_lost(const std::string& what, Site site) {
   const Meeting meeting{.group = roll_calls_.group(), .ranks = ranks(), .what = what, .site = site};
   const MeetingEnd end{
       .attempt = after_roll_call, .generation = generation(), .cause = MeetingReport::Cause::member_lost, .arrived = ranks()};
-  throw_meeting_failed(member_.explain(meeting, end), site);
+  MeetingReport report = member_.explain(meeting, end);
+  raise_to(known_, report.as_of);
+  throw_meeting_failed(std::move(report), site);
 }
 
 DeviceLine& ProcessGroup::line(const std::string& devices, Device& own) {

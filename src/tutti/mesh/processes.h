@@ -52,6 +52,7 @@ class ProcessGroup {
   [[nodiscard]] bool is_lost() const { return ended_ > generation(); }
 
   Member& member_;
+  std::atomic<std::uint64_t> known_{0};  // MeetingPlace
   MeetingPlace barriers_;
   MeetingPlace roll_calls_;
   StoreRendezvous store_;  // outlives the exchange

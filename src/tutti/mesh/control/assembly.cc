@@ -149,6 +149,7 @@ bool Assembly::arrive(int rank, wire::FieldReader& in, Time now) {
   const bool drains = in.u8() != 0;
   const std::int64_t timeout = in.i64();
   const std::int64_t gives_up_at = in.i64();
+  const std::uint64_t as_of = in.u64();
   if (!in.done() || !std::binary_search(call.ranks.begin(), call.ranks.end(), rank)) return false;
   if (aborted_) return true;  // it has been told
   if (!may_ask_more(rank)) {
@@ -161,6 +162,7 @@ bool Assembly::arrive(int rank, wire::FieldReader& in, Time now) {
     outbox_.send(roster_.seat(rank).session, message(Answer::withdrawn, [&](wire::FieldWriter& out) { out.u64(ticket); }));
     return true;
   }
+  if (meetings_.tell_of_newcomer(rank, ticket, call, as_of, now)) return true;
   // A year is as good as for ever, and cannot overflow.
   constexpr std::int64_t longest = std::int64_t{365} * 24 * 3600 * 1'000'000'000;
   const Deadline deadline = timeout < 0 ? Deadline() : now + std::chrono::nanoseconds(std::min(timeout, longest));

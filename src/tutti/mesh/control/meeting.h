@@ -39,6 +39,7 @@ struct MeetingReport {
   std::chrono::milliseconds waited{0};  // since the first came; 0: not known
   std::vector<MissingMember> missing;   // those that failed or died first, then those not arrived, then those that drain
   std::string detail;                   // both sides of a mismatch, the circle of a deadlock, why the job was aborted
+  std::uint64_t as_of = 0;              // of a lost member: how many comings and ends of members had been counted then
 
   // Several lines, at most 80 columns where names allow.
   [[nodiscard]] std::string to_text() const;

@@ -39,16 +39,18 @@ std::string Meetings::waiting_at(int rank, const std::string& group, const std::
 }
 
 // Who is here came, or is about to: what keeps the meeting from taking place is who is not.
-MeetingReport Meetings::lost_report(const Call& call, Time now) const {
+MeetingReport Meetings::lost_report(const Call& call, std::uint64_t as_of, Time now) const {
   MeetingReport report;
   report.cause = MeetingReport::Cause::member_lost;
   report.what = call.what;
   report.group = call.group;
   report.expected = static_cast<int>(call.ranks.size());
   for (const int rank : call.ranks) {
-    if (roster_.seat(rank).state != Seat::State::here) report.missing.push_back(roster_.describe(rank, now));
+    const Seat& seat = roster_.seat(rank);
+    if (seat.state != Seat::State::here || seat.replaced > as_of) report.missing.push_back(roster_.describe(rank, now));
   }
   report.arrived = report.expected - static_cast<int>(report.missing.size());
+  report.as_of = roster_.changes();
   sort_missing(report);
   return report;
 }
@@ -111,6 +113,7 @@ MeetingReport Meetings::explain(const Call& call, const MeetingEnd& end, Time no
     report.missing.push_back(std::move(member));
   }
   if (report.cause == MeetingReport::Cause::member_lost) {
+    report.as_of = roster_.changes();
     report.arrived = std::min(report.arrived, report.expected - static_cast<int>(report.missing.size()));
   }
   sort_missing(report);

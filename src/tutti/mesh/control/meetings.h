@@ -45,6 +45,8 @@ class Meetings {
   // The same for all of a group of which somebody is gone for good, wherever and whenever each of them comes to know; nothing:
   // nobody is, or a circle is why.
   std::optional<MeetingReport> explain_loss(int rank, const Call& call, Time now);
+  // Who comes has met one of the group whose rank another process has taken since, and has not been told: it is, instead.
+  bool tell_of_newcomer(int rank, std::uint64_t ticket, const Call& call, std::uint64_t as_of, Time now);
   // Another process holds the rank: those who come now meet it.
   void member_back(int rank);
 
@@ -122,7 +124,8 @@ class Meetings {
   void changed(Open& meeting, Time now);
   void look_soon(Time now);
   Match find(int rank, std::uint64_t ticket);
-  [[nodiscard]] MeetingReport lost_report(const Call& call, Time now) const;
+  // With those who have taken the place of one whose end came after `as_of`.
+  [[nodiscard]] MeetingReport lost_report(const Call& call, std::uint64_t as_of, Time now) const;
   [[nodiscard]] MeetingReport report(const Open& meeting, MeetingReport::Cause cause, Time now) const;
   // The meeting a member waits at instead of this one, in words.
   [[nodiscard]] std::string waiting_at(int rank, const std::string& group, const std::string& what) const;

@@ -84,6 +84,7 @@ class RemoteArrival final : public Arrival {
                                      out.u8(drains_ ? 1 : 0).i64(timeout);
                                      const Deadline give_up = gives_up_at();
                                      out.i64(give_up ? link_->coordinator_time(*give_up) : control::never_gives_up);
+                                     out.u64(meeting.as_of);
                                    }),
                   site_);
     } catch (...) {

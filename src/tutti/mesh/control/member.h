@@ -40,6 +40,9 @@ struct Meeting {
   bool drains = false;     // the member says ready() later, when its devices have done their work
   Deadline deadline = {};
   Site site;
+  // The generation of the last meeting of these, or `as_of` of the last report, whichever is more: where another process has
+  // taken a rank since, this one is told first. 0: it met nobody yet.
+  std::uint64_t as_of = 0;
 };
 
 // A member at a meeting. Leaving without a result (an exception on the way) takes the arrival back.

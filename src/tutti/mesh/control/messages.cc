@@ -71,7 +71,7 @@ MeetingEnd read_end(wire::FieldReader& in, int world) {
 void append_report(wire::FieldWriter& out, const MeetingReport& report) {
   out.u8(static_cast<std::uint8_t>(report.cause)).text(report.what).text(report.group);
   out.u32(static_cast<std::uint32_t>(report.arrived)).u32(static_cast<std::uint32_t>(report.expected));
-  out.i64(report.waited.count()).text(report.detail);
+  out.i64(report.waited.count()).text(report.detail).u64(report.as_of);
   const std::vector<MissingMember>& all = report.missing;
   std::size_t told = 0;
   const auto is_told = [&](const MissingMember& member) { return member.pid != 0 && told < most_told; };
@@ -105,6 +105,7 @@ MeetingReport read_report(wire::FieldReader& in) {
   report.expected = static_cast<int>(in.u32());
   report.waited = read_time(in);
   report.detail = in.text(longest_of_report);
+  report.as_of = in.u64();
   const auto why = [&in] { return static_cast<Why>(std::min(in.u8(), static_cast<std::uint8_t>(Why::draining))); };
   while (in.ok()) {
     const auto listed = static_cast<Listed>(in.u8());

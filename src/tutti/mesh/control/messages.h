@@ -17,7 +17,7 @@ namespace tutti::control {
 enum class Request : std::uint8_t {
   hello = 1,      // Hello
   beat,           // doing
-  arrive,         // ticket, Call, drains, timeout in ns or -1, when it gives up by the coordinator's clock
+  arrive,         // ticket, Call, drains, timeout in ns or -1, when it gives up by the coordinator's clock, what it knows of
   ready,          // ticket
   withdraw,       // ticket
   inquire,        // ticket: who is missing so far

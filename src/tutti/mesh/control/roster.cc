@@ -26,7 +26,9 @@ void Roster::sit_down(const Hello& hello, SessionId session, Time now) {
   std::string before;
   if (seat.gone_for_good())
     before = text("the one before it, pid ", seat.pid, seat.state == Seat::State::dead ? ", died" : ", left");
+  const std::uint64_t replaced = seat.ended;
   seat = Seat{};
+  seat.replaced = replaced;
   seat.state = Seat::State::here;
   seat.session = session;
   seat.host = hello.host;

@@ -36,6 +36,7 @@ struct Seat {
   std::uint64_t incarnation = 0;
   std::uint64_t generation = 0;  // the number of its coming among all comings and ends of members; it has one holder
   std::uint64_t ended = 0;       // the number of its end
+  std::uint64_t replaced = 0;    // that of the end of the one before it; 0: it is the first
   bool comes_back = false;
   Time heard{};
   std::string doing;
@@ -67,6 +68,8 @@ class Roster {
   // That of the one who came last. While all are here it tells these processes from those who held their ranks before: whoever
   // of those has ended did so earlier, whoever of these ends does so later.
   [[nodiscard]] std::uint64_t generation_of(const std::vector<int>& ranks) const;
+
+  [[nodiscard]] std::uint64_t changes() const noexcept { return changes_; }
 
   // What a report says of a member that is missing.
   [[nodiscard]] MissingMember describe(int rank, Time now) const;
