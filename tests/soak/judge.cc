@@ -165,12 +165,18 @@ class Judge {
                        [&](const Fault& fault) { return fault.is_fatal && fault.begin <= until && touches_coordinator(fault); });
   }
   [[nodiscard]] bool is_disturbed(int rank, Instant since, Instant until) const {
+    const bool is_starved = std::any_of(evidence_.starvations.begin(), evidence_.starvations.end(), [&](const Starvation& each) {
+      return each.begin <= until && each.end + recovery >= since;
+    });
+    if (is_starved) return true;
     return std::any_of(evidence_.faults.begin(), evidence_.faults.end(), [&](const Fault& fault) {
       return fault.begin <= until && fault.end + recovery >= since && (touches(fault, rank) || touches_coordinator(fault));
     });
   }
   [[nodiscard]] Instant::duration stopped(int rank, Instant since, Instant until) const {
     Instant::duration out{};
+    for (const Starvation& each : evidence_.starvations)
+      out += std::max(Instant::duration(0), std::min(until, each.end) - std::max(since, each.begin));
     for (const Fault& fault : evidence_.faults) {
       if (fault.kind != Fault::Kind::stop || fault.target != rank) continue;
       out += std::max(Instant::duration(0), std::min(until, fault.end) - std::max(since, fault.begin));
