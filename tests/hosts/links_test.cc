@@ -1,8 +1,6 @@
 // Links as they are between sites: far, lossy, silent for a while. What is right in one rack is right there, only later.
 #include <gtest/gtest.h>
 
-#include <poll.h>
-
 #include <cstdint>
 #include <stdexcept>
 #include <string>
@@ -32,20 +30,6 @@ class HostsLinks : public Hosts {
     for (int rank = 0; rank < world; ++rank) EXPECT_EQ(job.status(rank, 20s), 0) << "rank " << rank;
   }
 };
-
-std::vector<float> summed(const Mesh& mesh, int rank, std::int64_t count) {
-  const Tensor mine = add(cast(arange(count), DType::f32), static_cast<float>(rank));
-  return read<float>(all_reduce({mine}, mesh, "x", Reduction::sum)[0]);
-}
-
-void require_sum(const std::vector<float>& sum) {
-  for (std::size_t i = 0; i < sum.size(); ++i) {
-    const float wanted = static_cast<float>(world * i + 3);  // 0 + 1 + 2; exact below 2^24
-    if (sum[i] != wanted) throw std::runtime_error("element " + std::to_string(i) + " is " + std::to_string(sum[i]));
-  }
-}
-
-void let_pass(std::chrono::milliseconds time) { ::poll(nullptr, 0, static_cast<int>(time.count())); }
 
 }  // namespace
 

@@ -79,7 +79,8 @@ class Judge {
   void look_at_report(const Entry& entry, const Step& step) {
     if (!entry.is_own_report) return say(entry, "it is about another call");
     if (entry.outcome == Outcome::lost && !is_any_doomed(entry, step)) return say(entry, "all members were well");
-    if (entry.missing.empty()) return say(entry, "it names nobody");
+    // Who was taken for dead meanwhile knows nothing of others.
+    if (entry.missing.empty() && !is_doomed(entry.rank, {}, entry.end)) return say(entry, "it names nobody");
     for (const Missing& missing : entry.missing) {
       const auto why = static_cast<Why>(missing.why);
       if (why == Why::draining) continue;

@@ -78,7 +78,11 @@ std::string random_words(std::mt19937_64& random) {
 }  // namespace
 
 Round::Round(std::uint64_t seed, const Options& options)
-    : plan_(seed, is_root()), options_(options), network_(network_of(plan_)), faults_(plan_, network_.get(), options.restarts) {
+    : plan_(seed, is_root()),
+      options_(options),
+      network_(network_of(plan_)),
+      faults_(plan_, network_.get(), options.restarts && plan_.restarts) {
+  options_.restarts = options_.restarts && plan_.restarts;
   std::mt19937_64 random(plan_.seed ^ static_cast<std::uint64_t>(::getpid()));
   job_ = "soak-" + random_words(random);
   secret_ = random_words(random);

@@ -18,7 +18,7 @@
 namespace tutti::soak {
 
 struct Options {
-  bool restarts = false;
+  bool restarts = true;  // in those rounds that have them
   bool has_faults = true;
 };
 
