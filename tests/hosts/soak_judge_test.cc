@@ -11,11 +11,10 @@
 #include "soak/rank.h"
 #include "tutti/mesh/control/meeting.h"
 
-namespace tutti {
+namespace tutti::soak {
 
 namespace {
 
-using namespace soak;
 using Why = MissingMember::Why;
 
 class SoakJudge : public testing::Test {
@@ -118,4 +117,4 @@ TEST_F(SoakJudge, SeesAnEndThatNobodyCaused) {
   EXPECT_EQ(verdict(), "");
 }
 
-}  // namespace tutti
+}  // namespace tutti::soak
