@@ -3,8 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include <poll.h>
-
 #include <string>
 
 #include "hosts/hosts.h"
@@ -16,9 +14,6 @@ namespace {
 using namespace testing_hosts;
 
 class HostsBarrier : public Hosts {};
-
-// How long the link is away.
-void let_pass(std::chrono::milliseconds time) { ::poll(nullptr, 0, static_cast<int>(time.count())); }
 
 }  // namespace
 

@@ -30,18 +30,6 @@ class HostsCollectives : public Hosts {
   }
 };
 
-std::vector<float> summed(const Mesh& mesh, int rank, std::int64_t count) {
-  const Tensor mine = add(cast(arange(count), DType::f32), static_cast<float>(rank));
-  return read<float>(all_reduce({mine}, mesh, "x", Reduction::sum)[0]);
-}
-
-void require_sum(const std::vector<float>& sum) {
-  for (std::size_t i = 0; i < sum.size(); ++i) {
-    const float wanted = static_cast<float>(world * i + 3);  // 0 + 1 + 2; exact below 2^24
-    if (sum[i] != wanted) throw std::runtime_error("element " + std::to_string(i) + " is " + std::to_string(sum[i]));
-  }
-}
-
 // When the link was cut, on the clock of all processes.
 struct Cut {
   std::atomic<Clock::rep> at;

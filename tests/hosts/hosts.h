@@ -2,6 +2,7 @@
 #pragma once
 
 #include <gtest/gtest.h>
+#include <poll.h>
 
 #include <chrono>
 #include <cstdint>
@@ -10,6 +11,8 @@
 #include <iostream>
 #include <memory>
 #include <random>
+#include <stdexcept>
+#include <string>
 #include <vector>
 
 #include "hosts/network.h"
@@ -26,6 +29,21 @@ inline constexpr int coordinator_host = world;
 // Silence for so long is a death; or so long that no test waits for it.
 inline constexpr std::chrono::milliseconds soon = is_sanitized() ? 5s : 1500ms;
 inline constexpr std::chrono::milliseconds not_soon = 30s;
+
+// How long a link is away.
+inline void let_pass(std::chrono::milliseconds time) { ::poll(nullptr, 0, static_cast<int>(time.count())); }
+
+// What every rank gives to the sum, and whether it is right.
+inline std::vector<float> summed(const Mesh& mesh, int rank, std::int64_t count) {
+  const Tensor mine = add(cast(arange(count), DType::f32), static_cast<float>(rank));
+  return read<float>(all_reduce({mine}, mesh, "x", Reduction::sum)[0]);
+}
+inline void require_sum(const std::vector<float>& sum) {
+  for (std::size_t i = 0; i < sum.size(); ++i) {
+    const float wanted = static_cast<float>(world * i + 3);  // 0 + 1 + 2; exact below 2^24
+    if (sum[i] != wanted) throw std::runtime_error("element " + std::to_string(i) + " is " + std::to_string(sum[i]));
+  }
+}
 
 class Hosts : public testing::Test {
  protected:

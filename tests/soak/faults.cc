@@ -56,15 +56,16 @@ Fault Faults::drawn(Instant now) {
   const std::int64_t chance = between(0, 99);
   if (network_ == nullptr || chance < 40) {
     out.target = static_cast<int>(between(0, plan_.world - 1));
+    const std::int64_t kills = restarts_ ? 40 : 15;
     const std::int64_t which = between(0, 99);
-    if (which < 15) {
+    if (which < kills) {
       out.kind = Kind::kill;
       out.is_fatal = true;
       if (which == 0) out.target = Fault::coordinator;
       return out;
     }
     out.kind = Kind::stop;
-    if (which < 35) out.target = Fault::coordinator;
+    if (which < kills + 20) out.target = Fault::coordinator;
     out.is_fatal = which >= 95;
     out.end = now + (out.is_fatal ? fatal : milliseconds(between(20, 1'500)));
     return out;

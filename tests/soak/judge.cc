@@ -79,7 +79,8 @@ class Judge {
   void look_at_report(const Entry& entry, const Step& step) {
     if (!entry.is_own_report) return say(entry, "it is about another call");
     if (entry.outcome == Outcome::lost && !is_any_doomed(entry, step)) return say(entry, "all members were well");
-    if (entry.missing.empty()) return say(entry, "it names nobody");
+    // Who was taken for dead meanwhile knows nothing of others.
+    if (entry.missing.empty() && !is_doomed(entry.rank, {}, entry.end)) return say(entry, "it names nobody");
     for (const Missing& missing : entry.missing) {
       const auto why = static_cast<Why>(missing.why);
       if (why == Why::draining) continue;
@@ -165,12 +166,18 @@ class Judge {
                        [&](const Fault& fault) { return fault.is_fatal && fault.begin <= until && touches_coordinator(fault); });
   }
   [[nodiscard]] bool is_disturbed(int rank, Instant since, Instant until) const {
+    const bool is_starved = std::any_of(evidence_.starvations.begin(), evidence_.starvations.end(), [&](const Starvation& each) {
+      return each.begin <= until && each.end + recovery >= since;
+    });
+    if (is_starved) return true;
     return std::any_of(evidence_.faults.begin(), evidence_.faults.end(), [&](const Fault& fault) {
       return fault.begin <= until && fault.end + recovery >= since && (touches(fault, rank) || touches_coordinator(fault));
     });
   }
   [[nodiscard]] Instant::duration stopped(int rank, Instant since, Instant until) const {
     Instant::duration out{};
+    for (const Starvation& each : evidence_.starvations)
+      out += std::max(Instant::duration(0), std::min(until, each.end) - std::max(since, each.begin));
     for (const Fault& fault : evidence_.faults) {
       if (fault.kind != Fault::Kind::stop || fault.target != rank) continue;
       out += std::max(Instant::duration(0), std::min(until, fault.end) - std::max(since, fault.begin));

@@ -17,11 +17,18 @@ struct Exit {
   int status = 0;  // -signal where one ended it
 };
 
+// In which the driver itself was not run: neither was who had to answer, perhaps.
+struct Starvation {
+  Instant begin;
+  Instant end;
+};
+
 struct Evidence {
   const Plan& plan;
   const std::vector<Entry>& entries;  // of all ranks, those of one in order
   const std::vector<Fault>& faults;
   const std::vector<Exit>& exits;
+  const std::vector<Starvation>& starvations;
   Instant begin;
 };
 

@@ -35,6 +35,7 @@ Plan::Plan(std::uint64_t round_seed, bool can_make_hosts) : seed(mixed(round_see
   }
   if (hosts > 1 && random() % 3 == 0) delay = std::chrono::milliseconds(5 + random() % 60);
   length = random() % 10 == 0 ? 40s : std::chrono::milliseconds(4'000 + random() % 8'000);
+  restarts = random() % 3 != 0;
 }
 
 Step Plan::step(std::int64_t number) const {
@@ -60,7 +61,7 @@ bool Plan::is_in(int rank, std::size_t group) const {
 std::string Plan::to_string() const {
   return std::to_string(world) + " ranks on " + std::to_string(hosts) + (hosts == 1 ? " host" : " hosts") +
          (shares_memory ? ", shared memory" : ", sockets") + ", round trip " + std::to_string(2 * delay.count()) + " ms, " +
-         std::to_string(length.count()) + " ms";
+         std::to_string(length.count()) + " ms" + (restarts ? ", restarts" : "");
 }
 
 }  // namespace tutti::soak

@@ -35,6 +35,7 @@ struct Plan {
   std::uint64_t seed = 0;
   int world = 0;
   int hosts = 1;                           // 1: all on this one, as it is
+  bool restarts = false;                   // who is lost is started again
   bool shares_memory = false;              // where all are on one host
   std::vector<std::vector<int>> groups{};  // the first is all of them
   std::chrono::milliseconds length{0};

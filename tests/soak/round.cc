@@ -32,6 +32,8 @@ using std::chrono::milliseconds;
 constexpr std::int64_t run_ahead = 40;
 // All of a round that is over has ended by then.
 constexpr milliseconds ending_limit = 60s;
+// What should take 5 ms took so long.
+constexpr milliseconds starved = 100ms;
 constexpr std::int64_t coordinator_limit_kib = 64 << 10;
 
 Instant now() { return std::chrono::steady_clock::now(); }
@@ -76,7 +78,11 @@ std::string random_words(std::mt19937_64& random) {
 }  // namespace
 
 Round::Round(std::uint64_t seed, const Options& options)
-    : plan_(seed, is_root()), options_(options), network_(network_of(plan_)), faults_(plan_, network_.get(), options.restarts) {
+    : plan_(seed, is_root()),
+      options_(options),
+      network_(network_of(plan_)),
+      faults_(plan_, network_.get(), options.restarts && plan_.restarts) {
+  options_.restarts = options_.restarts && plan_.restarts;
   std::mt19937_64 random(plan_.seed ^ static_cast<std::uint64_t>(::getpid()));
   job_ = "soak-" + random_words(random);
   secret_ = random_words(random);
@@ -202,6 +208,7 @@ void Round::bring_back() {
 
 Instant::duration Round::stopped_since(int rank, Instant since) const {
   Instant::duration out{};
+  for (const Starvation& each : starvations_) out += std::max(Instant::duration(0), each.end - std::max(since, each.begin));
   for (const Fault& fault : faults_.all()) {
     if (fault.kind != Fault::Kind::stop || fault.target != rank) continue;
     out += std::max(Instant::duration(0), std::min(now(), fault.end) - std::max(since, fault.begin));
@@ -278,7 +285,9 @@ std::vector<std::string> Round::run(Counts& counts) {
     look_at_coordinator();
     if (now() > over + ending_limit)
       wrong_.push_back("HANG: not all ranks have ended " + std::to_string(ending_limit.count()) + " ms after the last step");
+    const Instant before = now();
     pass(5ms);
+    if (now() - before > starved) starvations_.push_back({before, now()});
   }
   faults_.end_all(now(), processes_);
   if (wrong_.empty()) {
@@ -290,7 +299,7 @@ std::vector<std::string> Round::run(Counts& counts) {
     look_for_what_is_left();
   }
   const std::vector<Entry> entries = entries_in(contents(log_));
-  for (const std::string& each : judged({plan_, entries, faults_.all(), exits_, begin_})) wrong_.push_back(each);
+  for (const std::string& each : judged({plan_, entries, faults_.all(), exits_, starvations_, begin_})) wrong_.push_back(each);
   ++counts.rounds;
   for (const Entry& entry : entries) {
     ++counts.outcomes.at(static_cast<std::size_t>(entry.outcome));
@@ -302,6 +311,7 @@ std::vector<std::string> Round::run(Counts& counts) {
   counts.faults += static_cast<std::int64_t>(faults_.all().size());
   for (const Fault& fault : faults_.all()) counts.deaths += fault.is_fatal ? 1 : 0;
   counts.restarts += restarted_;
+  counts.starvations += static_cast<std::int64_t>(starvations_.size());
   counts.coordinator_kib = std::max(counts.coordinator_kib, coordinator_kib_);
   return wrong_;
 }

@@ -18,7 +18,7 @@
 namespace tutti::soak {
 
 struct Options {
-  bool restarts = false;
+  bool restarts = true;  // in those rounds that have them
   bool has_faults = true;
 };
 
@@ -32,6 +32,7 @@ struct Counts {
   std::int64_t deaths = 0;
   std::int64_t restarts = 0;
   std::int64_t coordinator_kib = 0;  // the most one has held
+  std::int64_t starvations = 0;
 };
 
 class Round {
@@ -67,6 +68,7 @@ class Round {
   Faults faults_;
   Processes processes_;
   std::vector<Exit> exits_;
+  std::vector<Starvation> starvations_;
   std::vector<std::string> wrong_;
   std::string job_;
   std::string secret_;

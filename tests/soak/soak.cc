@@ -1,6 +1,6 @@
 // Jobs of random ranks that meet and sum while they are killed, stopped and restarted and their links fail, for as long as it is
 // told. Ends with what was counted, or with the seed and round of the first thing that was wrong.
-//   soak [--seconds N] [--seed S] [--round R] [--restarts] [--no-faults] [--keep-going]
+//   soak [--seconds N] [--seed S] [--round R] [--no-restarts] [--no-faults] [--keep-going]
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
@@ -38,8 +38,8 @@ std::optional<Arguments> arguments_from(int count, char** words) {
       out.seed = number();
     } else if (word == "--round") {
       out.round = number();
-    } else if (word == "--restarts") {
-      out.options.restarts = true;
+    } else if (word == "--no-restarts") {
+      out.options.restarts = false;
     } else if (word == "--no-faults") {
       out.options.has_faults = false;
     } else if (word == "--keep-going") {
@@ -61,7 +61,8 @@ void print(const Arguments& arguments, const Counts& counts, std::int64_t wrong)
     std::cout << between << outcome_words[i] << ' ' << counts.outcomes[i];
     between = ", ";
   }
-  std::cout << "; coordinator at most " << counts.coordinator_kib << " KiB; " << wrong << " rounds with violations" << std::endl;
+  std::cout << "; coordinator at most " << counts.coordinator_kib << " KiB; " << counts.starvations
+            << " times no core for the driver; " << wrong << " rounds with violations" << std::endl;
 }
 
 int run(const Arguments& arguments) {
@@ -80,7 +81,7 @@ int run(const Arguments& arguments) {
     if (!violations.empty()) {
       ++wrong;
       std::cout << "VIOLATION in round " << number << " (" << round.plan().to_string() << "); again with: soak --seed "
-                << arguments.seed << " --round " << number << (arguments.options.restarts ? " --restarts" : "") << '\n';
+                << arguments.seed << " --round " << number << (arguments.options.restarts ? "" : " --no-restarts") << '\n';
       constexpr std::size_t most = 12;
       for (std::size_t i = 0; i < std::min(most, violations.size()); ++i) std::cout << "  " << violations[i] << '\n';
       if (violations.size() > most) std::cout << "  and " << violations.size() - most << " more\n";
@@ -98,7 +99,7 @@ int run(const Arguments& arguments) {
 int main(int count, char** words) {
   const std::optional<Arguments> arguments = arguments_from(count, words);
   if (!arguments) {
-    std::cerr << "usage: soak [--seconds N] [--seed S] [--round R] [--restarts] [--no-faults] [--keep-going]\n";
+    std::cerr << "usage: soak [--seconds N] [--seed S] [--round R] [--no-restarts] [--no-faults] [--keep-going]\n";
     return 2;
   }
   try {
