@@ -14,10 +14,6 @@ namespace {
 constexpr int sealing = 1;
 constexpr int opening = 0;
 
-struct FreeCipher {
-  void operator()(EVP_CIPHER_CTX* context) const noexcept { EVP_CIPHER_CTX_free(context); }
-};
-
 [[noreturn]] void cannot_seal() {
   ERR_clear_error();
   throw InvalidState("OpenSSL cannot seal a record with AES-128-GCM.", Site());
@@ -29,6 +25,10 @@ const unsigned char* as_bytes(const std::byte* at) noexcept { return reinterpret
 }  // namespace
 
 struct RecordSeal::Cipher {
+  struct FreeCipher {
+    void operator()(EVP_CIPHER_CTX* made) const noexcept { EVP_CIPHER_CTX_free(made); }
+  };
+
   std::unique_ptr<EVP_CIPHER_CTX, FreeCipher> context;
   Secrecy secrecy;
   std::uint64_t turn = 0;

@@ -18,9 +18,6 @@ namespace tutti::wire {
 
 namespace {
 
-struct FreeSsl {
-  void operator()(SSL* ssl) const noexcept { SSL_free(ssl); }
-};
 struct FreeKdf {
   void operator()(EVP_KDF_CTX* context) const noexcept { EVP_KDF_CTX_free(context); }
 };
@@ -38,6 +35,10 @@ std::string said_by_library() {
 }  // namespace
 
 struct TlsSession::State {
+  struct FreeSsl {
+    void operator()(SSL* made) const noexcept { SSL_free(made); }
+  };
+
   Transport* transport = nullptr;
   bool is_client = false;
   std::string name;
