@@ -15,7 +15,7 @@ struct CoordinatorOptions {
   std::string listen = "127.0.0.1:0";  // port 0: any that is free
   int world = 1;
   std::string job;
-  std::string secret;  // empty is refused
+  std::string secret;  // one that could be guessed is refused
   std::chrono::milliseconds dead_after{10'000};
   std::chrono::milliseconds linger{2'000};  // after the last member has gone: for late questions
   // Some came and all of those have gone, but others never came.

@@ -25,10 +25,11 @@ const unsigned char* as_bytes(const std::byte* at) noexcept { return reinterpret
 }  // namespace
 
 struct RecordSeal::Cipher {
-  struct Free {
-    void operator()(EVP_CIPHER_CTX* context) const noexcept { EVP_CIPHER_CTX_free(context); }
+  struct FreeCipher {
+    void operator()(EVP_CIPHER_CTX* made) const noexcept { EVP_CIPHER_CTX_free(made); }
   };
-  std::unique_ptr<EVP_CIPHER_CTX, Free> context;
+
+  std::unique_ptr<EVP_CIPHER_CTX, FreeCipher> context;
   Secrecy secrecy;
   std::uint64_t turn = 0;
   std::array<unsigned char, 12> mask{};  // of the nonces, which follow each other

@@ -35,15 +35,16 @@ std::string said_by_library() {
 }  // namespace
 
 struct TlsSession::State {
-  struct Free {
-    void operator()(SSL* session) const noexcept { SSL_free(session); }
+  struct FreeSsl {
+    void operator()(SSL* made) const noexcept { SSL_free(made); }
   };
+
   Transport* transport = nullptr;
   bool is_client = false;
   std::string name;
   std::optional<Key> key;  // of a client
   KeyOf key_of;            // of a server
-  std::unique_ptr<SSL, Free> ssl;
+  std::unique_ptr<SSL, FreeSsl> ssl;
   bool is_proven = false;
   std::size_t received = 0;  // before it was
   bool has_ended = false;
