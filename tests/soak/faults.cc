@@ -16,6 +16,11 @@ using std::chrono::milliseconds;
 constexpr std::int64_t longest_cut = 900;
 constexpr milliseconds fatal = dead_after + dead_after / 2;
 
+milliseconds recovery(const Fault& fault) {
+  const bool is_cut = fault.kind == Kind::cut || fault.kind == Kind::cut_between;
+  return 1s + (is_cut ? 2 * std::chrono::ceil<milliseconds>(fault.end - fault.begin) : 0ms);
+}
+
 pid_t process_of(const Fault& fault, const Processes& processes) {
   return fault.target == Fault::coordinator ? processes.coordinator : processes.ranks[static_cast<std::size_t>(fault.target)];
 }
@@ -103,7 +108,7 @@ bool Faults::can_begin(const Fault& fault, const Processes& processes) const {
     const bool is_same_sort = each.is_of_process() == fault.is_of_process();
     const bool is_link = !each.is_of_process() || !fault.is_of_process();
     if (!each.is_over && is_same_sort) return false;
-    if (is_link && fault.begin < each.end + 1s) return false;
+    if (is_link && fault.begin < each.end + recovery(each)) return false;
     if (each.target == fault.target && fault.begin < each.end + 500ms) return false;
   }
   return true;
