@@ -206,6 +206,7 @@ class Targets(unittest.TestCase):
         "help": "prints its own text",
         "clean": "removes what the others made",
         "format": "lint finds what it would change",
+        "soak": "takes half an hour; its judge has tests of its own",
     }
 
     def test_every_target_is_made_by_the_checks(self):
