@@ -18,7 +18,7 @@ using namespace testing_processes;
 enum class Fate : int { late, dies, stops };
 
 // What happens in one run, all from its seed.
-struct Schedule {
+struct Script {
   int world;
   int victim;
   int step;  // the barrier before which it happens
@@ -26,7 +26,7 @@ struct Schedule {
   bool drains;  // work is on its way when it happens
   int delay_us;
 
-  explicit Schedule(unsigned seed) {
+  explicit Script(unsigned seed) {
     std::mt19937 draw(seed);
     const auto below = [&](unsigned n) { return static_cast<int>(draw() % n); };
     world = 2 + below(5);
@@ -43,7 +43,7 @@ void spend(int microseconds) {
   while (Clock::now() < end) {}
 }
 
-void run_rank(const Schedule& s, int rank) {
+void run_rank(const Script& s, int rank) {
   simulate_gpus(1);
   join_job({.heartbeat = 50ms, .dead_after = is_sanitized() ? 20s : 5s});
   const Mesh mesh = create_distributed_mesh({{"x", -1}}, {"GPU:0"});
@@ -88,7 +88,7 @@ class Schedules : public testing::TestWithParam<unsigned> {};
 TEST_P(Schedules, EndInTheRightReportForEverySurvivor) {
   for (unsigned i = 0; i < seeds_each(); ++i) {
     const unsigned seed = first_seed() + GetParam() * 1000 + i;
-    const Schedule s(seed);
+    const Script s(seed);
     Job job(s.world, [&](int rank) { run_rank(s, rank); });
     for (int rank = 0; rank < s.world; ++rank) {
       if (rank == s.victim && s.fate == Fate::stops) continue;
