@@ -181,7 +181,7 @@ TEST(Bench, SaysThatACallWaitsForMemory) {
 
 TEST(Bench, SaysSoWhenTheFunctionItselfSyncs) {
   simulate_gpus(1);
-  const Tensor time = copy_to(number(100), "GPU:0");
+  const Tensor time = copy_to(number(400), "GPU:0");
   const BenchResult result = bench([&] { (void)item<std::int64_t>(busy(time)); }, {.samples = 3, .calls_per_sample = 4});
   EXPECT_EQ(result.syncs_per_call, 1);
   EXPECT_TRUE(says(result, "syncs")) << result.to_string();

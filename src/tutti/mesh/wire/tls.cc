@@ -22,6 +22,12 @@ struct FreeKdf {
   void operator()(EVP_KDF_CTX* context) const noexcept { EVP_KDF_CTX_free(context); }
 };
 
+// Before anything else is asked of it: it stays whole until the process is gone, for threads that are at it while others end.
+void ready_library() {
+  static const bool is_ready = OPENSSL_init_crypto(OPENSSL_INIT_NO_ATEXIT, nullptr) == 1;
+  static_cast<void>(is_ready);
+}
+
 // What the library says of the failure at hand; its queue is empty afterwards, for whoever else in this thread uses it.
 std::string said_by_library() {
   const char* const reason = ERR_reason_error_string(ERR_peek_last_error());
@@ -148,7 +154,7 @@ BIO_METHOD* TlsSession::State::method() {
 SSL_CTX* TlsSession::State::context() {
   static SSL_CTX* const made = [] {
     // Threads of this process may still exchange while it ends: nothing is taken from under them.
-    OPENSSL_init_crypto(OPENSSL_INIT_NO_ATEXIT, nullptr);
+    ready_library();
     SSL_CTX* const context = SSL_CTX_new(TLS_method());
     if (context == nullptr || SSL_CTX_set_min_proto_version(context, TLS1_3_VERSION) != 1 ||
         SSL_CTX_set_max_proto_version(context, TLS1_3_VERSION) != 1 || SSL_CTX_set_ciphersuites(context, suite) != 1 ||
@@ -255,6 +261,7 @@ Key TlsSession::exported_key(std::string_view label) const {
 }
 
 Key Key::derive(std::string_view secret, std::string_view purpose) {
+  ready_library();
   EVP_KDF* const kdf = EVP_KDF_fetch(nullptr, "HKDF", nullptr);
   const std::unique_ptr<EVP_KDF_CTX, FreeKdf> context(kdf == nullptr ? nullptr : EVP_KDF_CTX_new(kdf));
   EVP_KDF_free(kdf);
