@@ -24,7 +24,7 @@ std::string refusal_of(Call&& call) {
 
 TEST(FunctionNames, OfEveryRowAreInTheCatalogueWithThatRow) {
   for (const OpRow* row : list_ops()) {
-    if (row->kind == OpKind::order) continue;  // of streams, which the catalogue does not tell of
+    if (row->kind == OpKind::order) continue;                                // of streams, which the catalogue does not tell of
     if (row->name == "CustomGradient" || row->name == "Identity") continue;  // of gradients, likewise
     bool is_entry = false;
     bool is_listed = false;
