@@ -162,7 +162,7 @@ void along_rule(GradientCall& call) {
 Tensor at_places(const GradientCall& call, const Tensor& x) {
   const auto region = call.as<ScatterAttributes>();
   const std::vector<Tensor> indices = indices_of(call, 2);
-  const Tensor part = region_of(x, region, call.site);
+  Tensor part = region_of(x, region, call.site);
   if (indices.empty()) return part;
   if (region.is_along) return gather(part, region.first, indices[0], call.site);
   return detail::gather_nd(part, static_cast<std::size_t>(region.first), indices, std::span(region.names).first(indices.size()),

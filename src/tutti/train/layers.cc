@@ -91,7 +91,7 @@ Tensor BatchNorm::operator()(const Tensor& x, Site site) const {
   Tensor middle = running_mean.value(site);
   Tensor variance = running_var.value(site);
   if (is_training()) {
-    const auto count = static_cast<double>(x.size() / std::max<std::int64_t>(1, channels));
+    const auto count = static_cast<double>(x.size()) / static_cast<double>(std::max<std::int64_t>(1, channels));
     middle = mean(x, axes, {}, site);
     variance = mean(square(subtract(x, as_channels(middle), site), site), axes, {}, site);
     const auto follow = [&](const Variable& kept, const Tensor& seen, double scale) {

@@ -39,7 +39,7 @@ Tensor dense_cross_entropy(const Tensor& logits, const Tensor& probabilities, Si
 Tensor smoothed_cross_entropy(const Tensor& logits, const Tensor& labels, double smoothing, Site site) {
   if (!(smoothing >= 0 && smoothing < 1))
     throw InvalidArgument(text("smoothed_cross_entropy: the smoothing must be at least 0 and below 1, not ", smoothing), site);
-  const Tensor sharp = cross_entropy(logits, labels, {}, site);
+  Tensor sharp = cross_entropy(logits, labels, {}, site);
   if (smoothing == 0) return sharp;
   const Tensor flat = negative(mean(log_softmax(logits, logits.rank() > 1 ? 1 : 0, site), site), site);
   return add(multiply(sharp, 1 - smoothing, site), multiply(flat, smoothing, site), site);
