@@ -133,7 +133,7 @@ class Crowd {
   void arrive(int rank, std::int64_t timeout) {
     members_[static_cast<std::size_t>(rank)]->say_sealed(control::message(Request::arrive, [&](wire::FieldWriter& out) {
       control::Call{"world", all_, "barrier 'benchmark'", "train.cc:40"}.append_to(out.u64(++ticket_));
-      out.u8(0).i64(timeout).i64(control::never_gives_up);
+      out.u8(0).i64(timeout).i64(control::never_gives_up).u64(0);
     }));
   }
   static std::string expect(RawConnection& member, Answer answer) {
