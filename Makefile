@@ -18,7 +18,7 @@ help:
 	@echo "make sanitize  the tests under the address, undefined-behaviour and thread sanitizers"
 	@echo "make bench     the benchmarks, beside libtorch, gloo and others; with QUICK=1 a moment for each"
 	@echo "make gpu-bundle  a folder to take to a machine with a GPU: ./run there does the tests and benchmarks"
-	@echo "make docs      docs/ops.md, from the op table and the headers"
+	@echo "make docs      docs/ops.md, from the op table and the headers; docs/lint/, from the rules"
 	@echo "make lint      formatting and clang-tidy"
 	@echo "make format    reformat every source file"
 	@echo "make fuzz      run each fuzzer for FUZZ_SECONDS ($(FUZZ_SECONDS))"
@@ -73,6 +73,7 @@ docs:
 	cmake --preset release $(cuda) $(first_without_tests)
 	cmake --build --preset release --target tutti_command
 	scripts/ops-page build/release/bin/tutti
+	scripts/lint-pages build/release/bin/tutti
 
 lint:
 	@scripts/install-packages test

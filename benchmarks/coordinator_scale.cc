@@ -1,7 +1,6 @@
 // What a coordinator of many members costs. The members are light ones, no more than a connection each, all over loopback and
 // all in this process; the coordinator has one of its own. Its growth is to be linear: times and memory are also given per
 // member.
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 
@@ -16,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "../tests/control/open_files.h"
 #include "../tests/control/raw_connection.h"
 #include "job.h"
 #include "tutti/base/text.h"
@@ -133,7 +133,7 @@ class Crowd {
   void arrive(int rank, std::int64_t timeout) {
     members_[static_cast<std::size_t>(rank)]->say_sealed(control::message(Request::arrive, [&](wire::FieldWriter& out) {
       control::Call{"world", all_, "barrier 'benchmark'", "train.cc:40"}.append_to(out.u64(++ticket_));
-      out.u8(0).i64(timeout).i64(control::never_gives_up).u64(0);
+      out.u8(0).i64(timeout).i64(control::never_gives_up).u64(0).u64(0);
     }));
   }
   static std::string expect(RawConnection& member, Answer answer) {
@@ -148,13 +148,6 @@ class Crowd {
   std::vector<int> all_;
   std::uint64_t ticket_ = 0;
 };
-
-bool may_open(rlim_t files) {
-  rlimit limit{};
-  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return false;
-  limit.rlim_cur = std::min(std::max(limit.rlim_cur, files), limit.rlim_max);
-  return ::setrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur >= files;
-}
 
 void measure(int world, int rounds, bench::Report& report) {
   const Process coordinator(world);

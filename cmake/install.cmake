@@ -9,9 +9,12 @@ if(TARGET tutti_command)
   set_target_properties(tutti_command PROPERTIES INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")
   install(TARGETS tutti_command)
 endif()
+if(TARGET tutti_trace_recorder)
+  install(TARGETS tutti_trace_recorder LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+endif()
 # What runs behind the interfaces is not for users to include.
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/src/tutti/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tutti
-        FILES_MATCHING PATTERN "*.h" PATTERN "kernels" EXCLUDE PATTERN "backends" EXCLUDE PATTERN "mesh/nccl" EXCLUDE
+        FILES_MATCHING PATTERN "*.h" PATTERN "kernels" EXCLUDE PATTERN "backends" EXCLUDE PATTERN "mesh/nccl" EXCLUDE PATTERN "lint" EXCLUDE PATTERN "trace" EXCLUDE
         PATTERN "exec/scalar_*.h" EXCLUDE PATTERN "ops/scalar_call.h" EXCLUDE)
 install(EXPORT tuttiTargets NAMESPACE tutti:: DESTINATION ${tutti_cmake_folder})
 configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/tuttiConfig.cmake.in ${PROJECT_BINARY_DIR}/tuttiConfig.cmake

@@ -48,13 +48,13 @@ std::string compose(Request kind, std::string_view bytes) {
       writer.u64(ticket);
       call.append_to(writer);
       writer.u8(byte(3) % 2).i64(static_cast<std::int64_t>(byte(4)) * 1'000'000 - 1);
-      writer.i64(byte(5) % 4 == 0 ? 0 : never_gives_up).u64(byte(6));
+      writer.i64(byte(5) % 4 == 0 ? 0 : never_gives_up).u64(byte(6)).u64(byte(7));
       break;
     case Request::ready:
     case Request::withdraw:
     case Request::inquire:
     case Request::forget: writer.u64(ticket); break;
-    case Request::settle:
+    case Request::put_if_absent:
     case Request::put: writer.u64(ticket).text(bytes.substr(0, 1)).text(bytes).ranks(call.ranks); break;
     case Request::get: writer.u64(ticket).text(bytes.substr(0, 1)).ranks(call.ranks).u64(byte(3)); break;
     case Request::explain:

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "tutti/train/file_error.h"
+#include "tutti/data/file_error.h"
 #include "tutti/train/safetensors_header.h"
 
 namespace {

@@ -1,11 +1,25 @@
-// Tutti beside bare CUDA on GPU:0, both in this process. usage: gpu_benchmark   (exit 77: there is no CUDA GPU)
+// Tutti beside bare CUDA on GPU:0, both in this process. usage: gpu_benchmark [host_side|throughput|steps]...   (without a word:
+// all of them; exit 77: there is no CUDA GPU)
+#include <algorithm>
+#include <array>
 #include <cstdio>
 #include <random>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "timing.h"
 #include "tutti/tutti.h"
 
-int main() {
+int main(int argc, char** argv) {
+  constexpr std::array<std::pair<std::string_view, bool (*)(unsigned long long)>, 3> groups{
+      {{"host_side", gpu::measure_host_side}, {"throughput", gpu::measure_throughput}, {"steps", gpu::measure_steps}}};
+  const std::vector<std::string_view> words(argv + 1, argv + argc);
+  for (const std::string_view word : words) {
+    if (std::any_of(groups.begin(), groups.end(), [&](const auto& group) { return group.first == word; })) continue;
+    std::fprintf(stderr, "usage: gpu_benchmark [host_side|throughput|steps]...\n");
+    return 2;
+  }
   const auto gpus = tutti::list_physical_devices("GPU");
   if (gpus.empty() || tutti::get_device_details(gpus.front()).backend != "cuda") {
     std::fprintf(stderr, "gpu_benchmark: no CUDA GPU here; nothing was measured\n");
@@ -15,7 +29,9 @@ int main() {
   const unsigned long long seed = std::random_device{}();
   std::printf("# gpu %s\n# driver %s\n# tutti %s\n# seed %llu\n", details.device_name.c_str(), details.driver.c_str(),
               tutti::version(), seed);
-  const bool host_side = gpu::measure_host_side(seed);
-  const bool throughput = gpu::measure_throughput(seed);
-  return host_side && throughput ? 0 : 1;
+  bool all = true;
+  for (const auto& [name, measure] : groups) {
+    if (words.empty() || std::find(words.begin(), words.end(), name) != words.end()) all = measure(seed) && all;
+  }
+  return all ? 0 : 1;
 }

@@ -33,9 +33,16 @@ ROWS = [
     ("d2h_pageable", "GB/s", "device to host, pageable, 256 MiB", ("bare", 2.0)),
     ("random_squares", "ms", "`uniform(1024,1024); mm` 1000 times, one sync", ("floor", 1.05)),
     ("random_squares_synced", "ms", "the same with a sync each", None),
+    ("step_small", "us", "training step 64, 256-512-512-10, f32", ("hand", 1.15)),
+    ("step_small_enqueue", "us", "the same, until the host is through", ("hand", 1.15)),
+    ("step_small_peak", "MiB", "the same, most memory in use", ("torch", 1.1)),
+    ("step_small_tf32", "us", "the same step in tf32", ("hand", 1.15)),
+    ("step_large", "us", "training step 4096, 1024-4096-4096-1000, tf32", ("hand", 1.15)),
+    ("step_large_enqueue", "us", "the same, until the host is through", None),
+    ("step_large_peak", "MiB", "the same, most memory in use", ("torch", 1.1)),
 ]
 HIGHER_IS_BETTER = ("TFLOP/s", "TB/s", "GB/s")
-PEERS = {"bare": "bare CUDA", "torch": "PyTorch", "floor": "GPU busy"}
+PEERS = {"bare": "bare CUDA", "torch": "PyTorch", "floor": "GPU busy", "hand": "by hand"}
 
 
 def read(folder):
@@ -94,7 +101,7 @@ def main(folder):
         ratio, words, is_met = judge(target, sides, unit in HIGHER_IS_BETTER)
         row = {"name": name, "what": what, "unit": unit, "rounds": rounds, "medians": sides}
         rows.append(row | {"ratio": ratio, "target": words, "met": is_met})
-        floor = f"{number(sides['floor'])} (GPU busy)" if "floor" in sides else number(sides.get("bare"))
+        floor = next((f"{number(sides[side])} ({PEERS[side]})" for side in ("floor", "hand") if side in sides), number(sides.get("bare")))
         met = {True: "met", False: "**not met**", None: "" if target is None else "not measured"}[is_met]
         figures = [floor, number(sides.get("torch")), number(sides.get("tutti")), "" if ratio is None else f"{ratio:.2f}"]
         lines.append("| " + " | ".join([what, unit, *figures, words, met, f"{spread(rounds):.0%}" if rounds else ""]) + " |")

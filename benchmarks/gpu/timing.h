@@ -70,5 +70,6 @@ bool attempt(const char* what, F&& body) {
 // Each prints its rows; false: some of them failed.
 bool measure_host_side(unsigned long long seed);
 bool measure_throughput(unsigned long long seed);
+bool measure_steps(unsigned long long seed);
 
 }  // namespace gpu

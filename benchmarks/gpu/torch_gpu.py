@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""The rows of gpu_benchmark with PyTorch on one GPU: lines "torch.name value unit", medians. Exit 77: it cannot run here."""
+"""The rows of gpu_benchmark with PyTorch on one GPU: lines "torch.name value unit", medians. Exit 77: it cannot run here.
+usage: torch_gpu.py [host_side|throughput|steps]..."""
 
 import statistics
 import sys
@@ -173,9 +174,56 @@ def random_squares():
     show("random_squares_synced", median(lambda: loop(True), 5), "ms")
 
 
+def steps():
+    """Training steps as a program writes them: autograd and torch.optim.SGD."""
+    for name, batch, widths, tf32, samples in (
+        ("step_small", 64, (256, 512, 512, 10), False, 31),
+        ("step_small_tf32", 64, (256, 512, 512, 10), True, 15),
+        ("step_large", 4096, (1024, 4096, 4096, 1000), True, 15),
+    ):
+        torch.backends.cuda.matmul.allow_tf32 = tf32
+        torch.cuda.empty_cache()
+        with torch.enable_grad():
+            linear = [torch.nn.Linear(a, b) for a, b in zip(widths, widths[1:])]
+            network = torch.nn.Sequential(linear[0], torch.nn.ReLU(), linear[1], torch.nn.ReLU(), linear[2]).to(GPU)
+            optimizer = torch.optim.SGD(network.parameters(), lr=0.01)
+            x, labels = torch.randn(batch, widths[0], device=GPU), torch.randint(widths[-1], (batch,), device=GPU)
+
+            def step():
+                optimizer.zero_grad(set_to_none=True)
+                torch.nn.functional.cross_entropy(network(x), labels).backward()
+                optimizer.step()
+
+            for _ in range(5):
+                step()
+            sync()
+            torch.cuda.reset_peak_memory_stats()
+            for _ in range(3):
+                step()
+            sync()
+            show(f"{name}_peak", torch.cuda.max_memory_allocated() / 2**20, "MiB")
+            enqueue, whole = [], []
+            for _ in range(samples):
+                sync()
+                start = now()
+                for _ in range(10):
+                    step()
+                enqueue.append((now() - start) / 10)
+                sync()
+                whole.append((now() - start) / 10)
+            show(f"{name}_enqueue", statistics.median(enqueue), "us")
+            show(name, statistics.median(whole), "us")
+        torch.backends.cuda.matmul.allow_tf32 = False
+
+
+GROUPS = {
+    "host_side": (host_side, late_reads),
+    "throughput": (products, passes, host_copies, random_squares),
+    "steps": (steps,),
+}
 print(f"# torch {torch.__version__}")
 failed = False
-for rows in (host_side, late_reads, products, passes, host_copies, random_squares):
+for rows in [rows for group in sys.argv[1:] or GROUPS for rows in GROUPS[group]]:
     try:
         rows()
     except Exception as error:  # one group that fails leaves the others

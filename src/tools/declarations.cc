@@ -240,8 +240,9 @@ string_view without_site(string_view arguments) {
 std::optional<DeclaredFunction> function_of(string_view head, string_view scope) {
   const std::vector<std::string> parameters = take_prefix(head);
   const std::string code = without_angles(head);
-  const std::size_t open = code.find('(');
+  std::size_t open = code.find('(');
   if (open == std::string::npos) return std::nullopt;
+  if (string_view(code).substr(open).starts_with("()(")) open += 2;  // the call operator
   std::size_t begin = code.rfind("operator", open);
   if (begin == std::string::npos) {
     if (code.find('=') < open) return std::nullopt;  // a variable
@@ -263,6 +264,14 @@ std::optional<DeclaredFunction> function_of(string_view head, string_view scope)
   out.name = scope.empty() ? name : std::string(scope) + "::" + name;
   out.text = shortened(std::string(result) + " " + name + given + "(" + std::string(arguments) + ")");
   return out;
+}
+
+// "Dense(int64_t inputs)"; empty: it is something else.
+std::string constructor_of(string_view head, const std::string& type) {
+  take_prefix(head);
+  if (!takes_word(head, type.c_str()) || !head.starts_with('(')) return {};
+  const std::string code = without_angles(head);
+  return shortened(type + "(" + std::string(without_site(head.substr(1, behind_closing(code, 0) - 2))) + ")");
 }
 
 // Comments between two statements.
@@ -435,7 +444,12 @@ class Parser {
       return nullptr;
     }
     const std::string code = without_angles(line);
-    if (type == nullptr || code.find('(') < std::min(code.find('='), code.size())) return nullptr;  // a constructor
+    if (type == nullptr) return nullptr;
+    if (std::string made = constructor_of(line, type->name); !made.empty()) {
+      type->constructors.push_back(std::move(made));
+      return nullptr;
+    }
+    if (code.find('(') < std::min(code.find('='), code.size())) return nullptr;  // a constructor
     type->fields.push_back({shortened(std::string(line)), comment});
     return &type->fields.back();
   }

@@ -23,6 +23,7 @@ struct DeclaredType {
   std::string comment;
   bool is_enum = false;
   std::vector<DeclaredField> fields = {};
+  std::vector<std::string> constructors = {};  // "Dense(int64_t inputs, int64_t outputs)"
 };
 
 struct Declarations {

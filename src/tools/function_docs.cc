@@ -63,15 +63,23 @@ std::string description_of(std::string_view function) {
 FunctionDocs docs_of(std::string_view function) {
   FunctionDocs out;
   out.description = description_of(function);
+  const std::string called = std::string(function) + "::operator()";  // of a class that is one
   for (const Declarations& header : all_declarations()) {
     for (const DeclaredFunction& each : header.functions) {
-      if (each.name == function) out.declarations.push_back(each.text);
+      if (each.name == function || each.name == called) out.declarations.push_back(each.text);
       if (each.stands_for != function) continue;
       const std::string sign = each.name.substr(std::string_view("operator").size());
       if (std::find(out.operators.begin(), out.operators.end(), sign) == out.operators.end()) out.operators.push_back(sign);
     }
   }
+  if (const DeclaredType* const type = find_type(function)) {
+    out.declarations.insert(out.declarations.begin(), type->constructors.begin(), type->constructors.end());
+    if (type->constructors.empty()) out.declarations.insert(out.declarations.begin(), "struct " + type->name);
+  }
   for (const std::string& each : out.declarations) add_types(each, out.types);
+  for (DeclaredType& type : out.types) {
+    if (type.name == function) type.comment.clear();  // it is the description
+  }
   return out;
 }
 

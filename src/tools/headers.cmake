@@ -1,7 +1,9 @@
 # The headers whose functions `tutti ops` tells about, as strings. This file states the step and is itself the step (cmake -P).
 # Those in tutti.h, in this order, so that what is said of plain tensors comes first; and those that have types for them.
-set(with_functions tutti/exec/generator.h tutti/ops/ tutti/mesh/)
-set(with_types tutti/tensor/view.h tutti/exec/scatter_attributes.h tutti/hal/sync_reason.h tutti/mesh/engines/exchange.h tutti/mesh/mesh_text.h)
+set(with_functions tutti/exec/generator.h tutti/ops/ tutti/mesh/ tutti/train/)
+set(with_functions_too tutti/train/initializers.h)  # of another one's header
+set(with_types tutti/tensor/view.h tutti/exec/scatter_attributes.h tutti/hal/sync_reason.h tutti/mesh/engines/exchange.h tutti/mesh/mesh_text.h
+    tutti/train/progress.h tutti/train/trainer.h)
 
 if(CMAKE_SCRIPT_MODE_FILE)
   set(texts "")
@@ -18,6 +20,9 @@ if(CMAKE_SCRIPT_MODE_FILE)
       add_header(${name} true)
     endforeach()
   endforeach()
+  foreach(name IN LISTS with_functions_too)
+    add_header(${name} true)
+  endforeach()
   foreach(name IN LISTS with_types)
     add_header(${name} false)
   endforeach()
@@ -27,7 +32,7 @@ endif()
 
 set(sources_folder ${PROJECT_SOURCE_DIR}/src)
 set(headers_source ${CMAKE_CURRENT_BINARY_DIR}/public_headers.cc)
-file(GLOB told_headers CONFIGURE_DEPENDS ${sources_folder}/tutti/ops/*.h ${sources_folder}/tutti/mesh/*.h)
+file(GLOB told_headers CONFIGURE_DEPENDS ${sources_folder}/tutti/ops/*.h ${sources_folder}/tutti/mesh/*.h ${sources_folder}/tutti/train/*.h)
 list(TRANSFORM with_types PREPEND ${sources_folder}/)
 add_custom_command(
   OUTPUT ${headers_source}

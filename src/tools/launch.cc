@@ -109,8 +109,8 @@ class Launch {
       if (watched[2 + 2 * i].revents != 0) read_from(ranks_[i], true, 1);
     }
     const Time now = std::chrono::steady_clock::now();
-    output_.settle(now);
-    if (errors_ != &output_) errors_->settle(now);
+    output_.show_due(now);
+    if (errors_ != &output_) errors_->show_due(now);
     if (watched[watched.size() - 2].revents != 0) write_to(output_);
     if (watched[watched.size() - 1].revents != 0) write_to(*errors_);
     while (const auto number = signals_.next()) take_signal(*number);

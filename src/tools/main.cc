@@ -10,10 +10,13 @@
 #include "tools/coordinator.h"
 #include "tools/demo.h"
 #include "tools/devices.h"
+#include "tools/guide.h"
 #include "tools/launch.h"
+#include "tools/lint.h"
 #include "tools/ops.h"
 #include "tools/run.h"
 #include "tools/suggestion.h"
+#include "tools/trace.h"
 #include "tutti/base/duration.h"
 #include "tutti/base/environment.h"
 #include "tutti/base/error.h"
@@ -80,12 +83,14 @@ CLI::Option* add_count(CLI::App& app, const char* names, int& value, int most, c
 }
 
 // Takes the program and what it is given off the end of `words`: what follows "--", or begins with the first word that is neither
-// an option nor an option's value.
+// an option nor a value of one.
 std::vector<std::string> take_program(const CLI::App& command, std::vector<std::string>& words) {
   std::size_t at = 1;
   while (at < words.size() && words[at] != "--" && words[at].starts_with("-")) {
     const CLI::Option* const option = command.get_option_no_throw(words[at]);
-    at += option != nullptr && option->get_items_expected_max() > 0 ? 2 : 1;
+    const int most = option == nullptr ? 0 : option->get_items_expected_max();
+    const bool is_exact = most > 0 && option->get_items_expected_min() == most;
+    at += 1 + static_cast<std::size_t>(is_exact ? most : std::min(most, 1));
   }
   at = std::min(at, words.size());
   const auto end = words.begin() + static_cast<std::ptrdiff_t>(at);
@@ -108,15 +113,34 @@ int main(int argc, char** argv) {
   devices->add_flag("--json", as_json, "As JSON, for programs");
   devices->callback([&] { tutti::tools::print_devices(as_json); });
 
-  tutti::tools::DemoOptions options;
-  CLI::App* demo = app.add_subcommand("demo", "The guide \"Use a GPU\", step by step");
-  demo->add_option("--trace", options.trace, "File for the timeline")->type_name("FILE")->capture_default_str();
+  tutti::tools::DemoOptions demonstrating;
+  tutti::tools::GuideOptions guiding;
+  bool shows_guide = false;
+  CLI::App* demo = app.add_subcommand("demo", "Train a small classifier on every GPU");
   const auto number = [&](const char* name, unsigned& value, unsigned most, const char* text) {
-    demo->add_option(name, value, text)->type_name("N")->check(CLI::Range(1U, most).description(""))->capture_default_str();
+    return demo->add_option(name, value, text)
+        ->type_name("N")
+        ->check(CLI::Range(1U, most).description(""))
+        ->capture_default_str();
   };
-  number("--gpus", options.gpus, 64, "GPUs to simulate where there is none");
-  number("--steps", options.steps, 1'000'000, "Steps of the timed loops");
-  demo->callback([&] { tutti::tools::run_demo(options); });
+  number("--gpus", demonstrating.gpus, 64, "GPUs to simulate where there is none");
+  CLI::Option* epochs = number("--epochs", demonstrating.epochs, 10'000, "Epochs of the training, 40 steps each");
+  CLI::Option* page = demo->add_option("--page", demonstrating.page, "File for the timeline of the training")
+                          ->type_name("FILE")
+                          ->capture_default_str();
+  CLI::Option* with_syncs =
+      demo->add_flag("--with-syncs", demonstrating.with_syncs, "Also the naive way, and what its waits cost");
+  CLI::Option* guide = demo->add_flag("--guide", shows_guide, "The guide \"Use a GPU\", step by step, instead");
+  number("--steps", guiding.steps, 1'000'000, "Steps of the guide's timed loops")->needs(guide);
+  demo->add_option("--trace", guiding.trace, "File for the guide's timeline")
+      ->type_name("FILE")
+      ->capture_default_str()
+      ->needs(guide);
+  for (CLI::Option* of_the_training : {epochs, page, with_syncs}) of_the_training->excludes(guide);
+  demo->callback([&] {
+    guiding.gpus = demonstrating.gpus;
+    shows_guide ? tutti::tools::show_guide(guiding) : tutti::tools::run_demo(demonstrating);
+  });
 
   std::string function;
   CLI::App* ops = app.add_subcommand("ops", "List the functions on tensors, or tell about one");
@@ -135,6 +159,28 @@ int main(int argc, char** argv) {
       ->check(CLI::IsMember({"warn", "error"}).description(""));
   run->add_option("PROGRAM", running.command, "The program, then what it is given")->type_name("");
   run->footer(tutti::tools::run_example);
+
+  tutti::tools::TraceOptions tracing;
+  CLI::App* trace = app.add_subcommand("trace", "Run any CUDA program and report its host's waits");
+  trace->add_option("-o,--output", tracing.folder, "A new folder for what is recorded [tutti-trace]")->type_name("FOLDER");
+  trace->add_flag("--gpu", tracing.records_work, "Record what the GPU does, too; costs more");
+  trace->add_option("--read", tracing.read, "Report on a folder recorded before")->type_name("FOLDER");
+  trace->add_option("--compare", tracing.compare, "What has changed from one folder to another")
+      ->type_name("BEFORE AFTER")
+      ->expected(2);
+  trace
+      ->add_option_function<std::string>(
+          "--budget",
+          [&tracing](const std::string& written) {
+            const auto found = tutti::parse_unsigned(written, 0, 1'000'000);
+            if (!found) throw CLI::ValidationError("--budget", "'" + written + "' is no number of waits a step");
+            tracing.budget = static_cast<unsigned>(*found);
+          },
+          "More waits a step are a failure")
+      ->type_name("N");
+  trace->add_option("--baseline", tracing.baseline, "Waits that this report.json has not are a failure")->type_name("FILE");
+  trace->add_option("PROGRAM", tracing.command, "The program, then what it is given")->type_name("");
+  trace->footer(tutti::tools::trace_example);
 
   tutti::tools::LaunchOptions launching;
   CLI::App* launch = app.add_subcommand("launch", "Run a program as several ranks");
@@ -166,9 +212,34 @@ int main(int argc, char** argv) {
   add_duration(*coordinator, "--idle-limit", serving.options.idle_limit, "Nobody ever came [10m]");
   coordinator->footer(tutti::tools::coordinator_example);
 
+  tutti::tools::LintOptions linting;
+  CLI::App* lint = app.add_subcommand("lint", "Find hidden host syncs in Python sources");
+  lint->add_option("PATH", linting.paths, "Files, folders [this one]; -: standard input")->type_name("");
+  lint->add_option("--explain", linting.explain, "Tell about a rule")->type_name("RULE");
+  lint->add_option("--page", linting.page, "The same as a page of Markdown")->type_name("RULE");
+  lint->add_flag("--rules", linting.lists_rules, "List the rules");
+  lint->add_option("--select", linting.select, "Only these rules or categories: a,b")
+      ->type_name("LIST")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  lint->add_option("--ignore", linting.ignore, "Not these")->type_name("LIST")->delimiter(',')->allow_extra_args(false);
+  lint->add_option("--min-confidence", linting.min_confidence, "possible, likely or certain [likely]")
+      ->type_name("HOW")
+      ->check(CLI::IsMember({"possible", "likely", "certain"}).description(""));
+  lint->add_option("--format", linting.format, "text, json, sarif or github")
+      ->type_name("FORM")
+      ->check(CLI::IsMember({"text", "json", "sarif", "github"}).description(""))
+      ->capture_default_str();
+  lint->add_option("--with", linting.trace, "Rank by what this trace measured")->type_name("FOLDER");
+  lint->add_flag("--fix", linting.fixes, "Rewrite what is surely the same");
+  lint->add_flag("--diff", linting.shows_difference, "Show what --fix would do; write nothing");
+  lint->add_flag("--exit-zero", linting.exits_zero, "Exit with 0 also where there are findings");
+  lint->footer(tutti::tools::lint_example);
+
   std::vector<std::string> words(argv + 1, argv + argc);
-  const std::vector<std::string> commands{"devices", "demo", "ops", "run", "launch", "barrier", "coordinator"};
+  const std::vector<std::string> commands{"devices", "demo", "ops", "run", "trace", "launch", "barrier", "coordinator", "lint"};
   if (!words.empty() && words[0] == "run") running.command = take_program(*run, words);
+  if (!words.empty() && words[0] == "trace") tracing.command = take_program(*trace, words);
   if (!words.empty() && words[0] == "launch") launching.command = take_program(*launch, words);
   try {
     if (!words.empty() && !words[0].starts_with("-") && std::find(commands.begin(), commands.end(), words[0]) == commands.end()) {
@@ -177,7 +248,8 @@ int main(int argc, char** argv) {
     }
     app.parse(static_cast<int>(words.size()) + 1, argv);
     // What the environment asks for is asked of the programs that these start or wait for.
-    if (run->parsed() || launch->parsed() || barrier->parsed() || coordinator->parsed()) tutti::leave_files_to_others();
+    if (run->parsed() || trace->parsed() || launch->parsed() || barrier->parsed() || coordinator->parsed())
+      tutti::leave_files_to_others();
     if (ops->parsed() && !tutti::tools::print_ops(function, as_json)) {
       return refuse("no function or op is named '" + tutti::printable(function) + "'",
                     tutti::tools::nearest(function, tutti::tools::function_names(), 3), "tutti ops");
@@ -188,6 +260,29 @@ int main(int argc, char** argv) {
         return misused;
       }
       return tutti::tools::run_program(running);
+    }
+    if (trace->parsed()) {
+      const bool only_reads = !tracing.compare.empty() || !tracing.read.empty();
+      if (only_reads && (!tracing.folder.empty() || tracing.records_work))
+        return refuse("-o and --gpu are for a program that is run; --read and --compare run none", {}, "tutti trace --help");
+      if (!tracing.compare.empty()) {
+        if (!tracing.command.empty() || !tracing.read.empty() || tracing.budget || !tracing.baseline.empty()) {
+          return refuse(
+              "--compare takes two folders and nothing else; --budget and --baseline judge one: tutti trace --read AFTER", {},
+              "tutti trace --help");
+        }
+        return tutti::tools::compare_traces(tracing);
+      }
+      if (!tracing.read.empty()) {
+        if (!tracing.command.empty())
+          return refuse("--read reports on what was recorded, and runs no program", {}, "tutti trace --help");
+        return tutti::tools::report_trace(tracing);
+      }
+      if (tracing.command.empty()) {
+        std::cerr << "tutti: error: no program to trace was given\n" << trace->help("tutti");
+        return misused;
+      }
+      return tutti::tools::trace_program(tracing);
     }
     if (launch->parsed()) {
       if (launching.command.empty()) {
@@ -206,6 +301,7 @@ int main(int argc, char** argv) {
     }
     if (barrier->parsed()) return tutti::tools::run_barrier(meeting);
     if (coordinator->parsed()) return tutti::tools::run_coordinator(serving);
+    if (lint->parsed()) return tutti::tools::run_lint(linting);
     if (words.empty()) std::cout << app.help();
     std::cout.flush();
     if (!std::cout) throw std::runtime_error("the output could not be written");

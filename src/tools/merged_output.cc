@@ -78,7 +78,7 @@ void MergedOutput::say(std::string_view line) {
   queue_ += '\n';
 }
 
-void MergedOutput::settle(Time now) {
+void MergedOutput::show_due(Time now) {
   if (is_broken_) return;
   if (is_full()) {
     // Nobody is asked for more meanwhile, so nobody is silent either.

@@ -28,8 +28,8 @@ class MergedOutput {
   // A line of the launcher's own, at once.
   void say(std::string_view line);
   // Shows beginnings of lines that have waited for a moment, and what waited for those.
-  void settle(Time now);
-  // When settle() will have something to do.
+  void show_due(Time now);
+  // When show_due() will have something to do.
   [[nodiscard]] std::optional<Time> next() const;
   // Everything that is left.
   void finish();

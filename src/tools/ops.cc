@@ -91,7 +91,7 @@ void print_entry(const CatalogueEntry& entry, const CatalogueSection& section) {
     }
   }
   line("syncs", entry.syncs.empty() ? "no" : text("yes: the host waits for ", entry.syncs));
-  if (section.takes_tensors) line("gradient", has_gradient(entry) ? "yes" : "no");
+  if (section.takes_tensors) line("gradient", gradient_of(entry));
 }
 
 nlohmann::ordered_json json_of(std::string_view name) {
@@ -145,7 +145,7 @@ void print_json(std::string_view name) {
                        {"ops", ops},
                        {"dtypes", by_backend(dtypes)},
                        {"syncs", entry.syncs.empty() ? ordered_json(nullptr) : ordered_json(entry.syncs)},
-                       {"gradient", has_gradient(entry)}});
+                       {"gradient", section.takes_tensors ? ordered_json(gradient_of(entry)) : ordered_json(nullptr)}});
       functions.push_back(std::move(function));
     }
   }

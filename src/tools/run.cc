@@ -16,14 +16,12 @@ namespace tutti::tools {
 namespace {
 
 // As a shell would give.
-constexpr int not_runnable = 126;
-constexpr int not_found = 127;
-
-void set(const char* variable, const std::string& value) {
-  if (::setenv(variable, value.c_str(), 1) != 0) throw std::runtime_error(text("the environment has no room for ", variable));
-}
 
 }  // namespace
+
+void set_variable(const char* variable, const std::string& value) {
+  if (::setenv(variable, value.c_str(), 1) != 0) throw std::runtime_error(text("the environment has no room for ", variable));
+}
 
 int say_why_not_started(const std::string& program, int error) {
   const bool has_path = program.find('/') != std::string::npos;
@@ -46,8 +44,8 @@ int say_why_not_started(const std::string& program, int error) {
 }
 
 int run_program(const RunOptions& options) {
-  set("TUTTI_SYNC_REPORT", options.output.empty() ? options.form : text(options.form, ":", options.output));
-  if (!options.sync.empty()) set("TUTTI_SYNC", options.sync);
+  set_variable("TUTTI_SYNC_REPORT", options.output.empty() ? options.form : text(options.form, ":", options.output));
+  if (!options.sync.empty()) set_variable("TUTTI_SYNC", options.sync);
   std::vector<std::string> words = options.command;
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());

@@ -6,6 +6,9 @@
 
 namespace tutti::tools {
 
+inline constexpr int not_runnable = 126;  // exit status, as of a shell
+inline constexpr int not_found = 127;
+
 struct RunOptions {
   std::string form = "text";
   std::string output;  // empty: where that form usually goes
@@ -22,6 +25,8 @@ inline constexpr const char* run_example =
 // The program takes the place of this process. Comes back only where it could not be started, with the exit status to give.
 int run_program(const RunOptions& options);
 
+// In the environment of the program to be started. Throws where there is no room.
+void set_variable(const char* variable, const std::string& value);
 // On stderr; returns the exit status for it, as a shell would give.
 int say_why_not_started(const std::string& program, int error);
 

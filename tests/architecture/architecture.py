@@ -14,8 +14,10 @@ CUDA_FOLDERS = (
     "src/tutti/backends/cuda/",
     "src/tutti/kernels/cuda/",
     "src/tutti/mesh/nccl/",
+    "src/tutti/trace/recorder/",  # what is loaded into other CUDA programs
     "tests/cuda/",  # kernels that misbehave on purpose, and CUPTI
     "tests/nccl/",  # memory of the GPU without a runtime around it
+    "tests/trace/",  # programs to trace, and a CUPTI without a GPU
     "benchmarks/gpu/",  # bare CUDA to compare with
 )
 
@@ -45,6 +47,7 @@ MAY_BLOCK = {
     ("src/tutti/base/end_of_process.cc", "semaphore"): "a thread of its own waits for a signal; a process that ends, for its report",
     ("src/tutti/ops/dlpack.cc", "wait"): "a stream waits for a point, not the host",
     ("src/tutti/base/short_lock.cc", "yield"): "a lock held for a few instructions: its holder may have lost its core",
+    ("src/tools/trace.cc", "wait"): "the command's own child, which is all it has to do",
     ("src/tools/barrier.cc", "wait"): "a command that waits and does nothing else",
     ("src/tools/launch.cc", "poll"): "the launcher is a process without a device",
     ("src/tools/coordinator_thread.cc", "join"): "the launcher's own thread, when its ranks have ended",
@@ -60,6 +63,8 @@ INCLUDED_AGAIN = {
     "src/tutti/exec/scalar_division.h": "a part of scalar_functions.h",
     "src/tutti/exec/scalar_exponential.h": "a part of scalar_functions.h",
     "src/tutti/exec/scalar_activation.h": "a part of scalar_functions.h",
+    "src/tutti/exec/scalar_gradients.h": "included behind scalar_functions.h",
+    "src/tutti/kernels/cuda/freestanding.cuh": "one text under many names; a guard of its own",
     "src/tutti/kernels/cpu/combinations.h": "compiled once per instruction set",
     "src/tutti/kernels/cpu/reduction_lanes.h": "compiled once per instruction set",
     "src/tutti/kernels/cpu/reduction_loops.h": "compiled once per instruction set",
@@ -76,7 +81,7 @@ INCLUDED_AGAIN = {
 
 # Angle includes of public headers: the standard library's have neither a dot nor a slash.
 STANDARD_HEADER = re.compile(r"^[a-z0-9_]+$")
-PRIVATE_FOLDERS = ("src/tutti/kernels/", "src/tutti/backends/", "src/tutti/mesh/nccl/")
+PRIVATE_FOLDERS = ("src/tutti/kernels/", "src/tutti/backends/", "src/tutti/mesh/nccl/", "src/tutti/trace/recorder/")
 
 
 def read_modules(root):

@@ -69,6 +69,22 @@ TEST_P(Control, WhileLoopWhoseConditionNeverHoldsLeavesTheStateAlone) {
   EXPECT_TRUE(item<bool>(result.is_finished));
 }
 
+TEST_P(Control, TheStateOfAWhileLoopEndsOnTheDeviceOfTheLoopHoweverSoonTheHostLearnsThatItIsOver) {
+  Tensor x;
+  {
+    const DeviceScope other(device(1));
+    x = transpose(ones({2, 3}) * 2);
+  }
+  const DeviceScope on(device(0));
+  const auto halved = [](const std::vector<Tensor>& s) { return std::vector{transpose(reshape(s[0] * 0.5, {2, 3}))}; };
+  for (const float limit : {9.F, 1.F}) {  // it is over at once, or after one iteration
+    sync_devices();
+    const WhileResult result = while_loop([&](const auto& s) { return max(s[0]) > limit; }, halved, {x});
+    EXPECT_EQ(result.state[0].device(), (ones({}) * 1).device());
+    EXPECT_TRUE(result.state[0].is_contiguous());
+  }
+}
+
 TEST_P(Control, MistakesAreReportedAtTheCall) {
   const Tensor x = ones({2});
   EXPECT_THROW(cond(

@@ -2,8 +2,8 @@
 
 namespace tutti::conformance {
 
-Inputs::Inputs(std::uint64_t key, DType floats) {
-  const auto drawn = [&](const Shape& shape) { return uniform(shape, {.key = ++key, .low = 0.1, .high = 0.9, .dtype = floats}); };
+Inputs::Inputs(std::uint64_t key) {
+  const auto drawn = [&](const Shape& shape) { return uniform(shape, {.key = ++key, .low = 0.1, .high = 0.9}); };
   x = drawn({4, 6});
   y = drawn({4, 6});
   matrix = drawn({6, 4});
@@ -121,6 +121,7 @@ const std::vector<Case>& cases_on(const std::string& type) {
                    return {cross_entropy(in.x, in.places), cross_entropy(in.x, in.places, {.reduction = LossReduction::sum})};),
         TUTTI_CASE("dropout", return {dropout(in.x, 0.5), dropout(transpose(in.x), 0.25)};),
         TUTTI_CASE("one_hot", return {one_hot(in.places, 4)};),
+        TUTTI_CASE("channels_last", return {conv2d(channels_last(in.images), in.weight, {}, {.stride = 2, .padding = 1})};),
         TUTTI_CASE("conv2d", return {conv2d(in.images, in.weight, {}, {.padding = 1}),
                                      conv2d(in.images, in.weight, sum(in.weight, {1, 2, 3}))};),
         TUTTI_CASE("max_pool2d", return {max_pool2d(in.images, 2)};),
@@ -189,6 +190,9 @@ const std::vector<Case>& cases_on(const std::string& type) {
         TUTTI_CASE("Variable::assign", const Variable v(zeros_like(in.x)); v.assign(in.x); const Tensor before = v.value();
                    v.assign(3); return {before, v.value()};),
         TUTTI_CASE("Variable::assign_add", const Variable v(in.x); v.assign_add(in.y); v.assign_add(1); return {v.value()};),
+        TUTTI_BINARY(mse_loss), TUTTI_BINARY(mae_loss), TUTTI_BINARY(dense_cross_entropy), TUTTI_BINARY(binary_cross_entropy),
+        TUTTI_CASE("smoothed_cross_entropy", return {smoothed_cross_entropy(in.x, in.places, 0.1)};),
+        TUTTI_CASE("scaled_dot_product_attention", return {scaled_dot_product_attention(in.x, in.y, in.x, {.causal = true})};),
         TUTTI_CASE("shard", return shard(in.x, on_mesh(true)).shards();),
         TUTTI_CASE("pack", return pack(std::vector{in.x, in.y}, on_mesh(true)).shards();),
         TUTTI_CASE("unpack", return unpack(shard(in.x, on_mesh(true)));),
@@ -227,5 +231,11 @@ const std::vector<Case>& cases_on(const std::string& type) {
   };
   return every_case;
 }
+
+#undef TUTTI_UNARY
+#undef TUTTI_BINARY
+#undef TUTTI_WHOLE
+#undef TUTTI_CASE
+#undef TUTTI_SHARDED
 
 }  // namespace tutti::conformance

@@ -1,4 +1,4 @@
-// A call of every function that makes a tensor, to be recorded or differentiated.
+// A call of every function that makes a tensor, to be recorded.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ struct Inputs {
   Tensor columns;             // i64 (4, 6), below 6
   Tensor mask;                // bool (4, 6)
 
-  explicit Inputs(std::uint64_t key, DType floats = DType::f32);
+  explicit Inputs(std::uint64_t key);
   [[nodiscard]] std::vector<Tensor> all() const;
   // Each of them changed.
   [[nodiscard]] Inputs with(const std::function<Tensor(const Tensor&)>& change) const;

@@ -35,10 +35,37 @@ TEST_P(Variables, AreWrittenInPlaceWhenNobodyHoldsASnapshot) {
   Variable v(zeros({1000}));
   const void* address = v.value().impl().address();
   for (int i = 0; i < 5; ++i) v.assign_add(1.5);
-  v.assign(v.value() * 1);
-  v.assign(ones({1000}));
+  const Tensor next = v.value() * 1;
+  v.assign(next);
+  v.assign(1);
   EXPECT_EQ(v.value().impl().address(), address);
   EXPECT_EQ(read<float>(v.value()), std::vector<float>(1000, 1));
+}
+
+TEST_P(Variables, TakeOverTheMemoryOfAValueThatIsGivenAway) {
+  Variable v(zeros({1000}));
+  Tensor next = ones({1000});
+  const void* address = next.impl().address();
+  v.assign(std::move(next));
+  EXPECT_EQ(v.value().impl().address(), address) << "nothing was copied";
+  const Tensor snapshot = v.value();
+  v.assign_add(1);
+  EXPECT_EQ(read<float>(snapshot), std::vector<float>(1000, 1));
+  EXPECT_EQ(read<float>(v.value()), std::vector<float>(1000, 2));
+}
+
+TEST_P(Variables, LeaveAsItIsWhatOthersHoldAndWhatIsPartOfMore) {
+  Variable v(zeros({1000}));
+  Tensor held = ones({1000});
+  const Tensor other = held;
+  const Tensor whole = ones({2000});
+  v.assign(std::move(held));
+  v.assign_add(1);
+  EXPECT_EQ(read<float>(other), std::vector<float>(1000, 1));
+  v.assign(slice(whole, 0, {0, 1000}));
+  v.assign_add(5);
+  EXPECT_EQ(read<float>(whole), std::vector<float>(2000, 1));
+  EXPECT_EQ(read<float>(v.value()), std::vector<float>(1000, 6));
 }
 
 TEST_P(Variables, TakeValuesFromAnyDeviceAndAnyStream) {

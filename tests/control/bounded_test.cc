@@ -51,7 +51,7 @@ class ManyGroups : public testing::Test {
     say(rank, message(Request::arrive, [&](wire::FieldWriter& out) {
           out.u64(next_ticket++);
           Call{group, ranks_of_all, what, ""}.append_to(out);
-          out.u8(0).i64(-1).i64(never_gives_up).u64(0);
+          out.u8(0).i64(-1).i64(never_gives_up).u64(0).u64(0);
         }));
   }
   void pass(milliseconds time) {

@@ -1,9 +1,9 @@
 #include <gtest/gtest.h>
-#include <sys/resource.h>
 
 #include <memory>
 #include <vector>
 
+#include "control/open_files.h"
 #include "control/served.h"
 #include "tutti/base/text.h"
 
@@ -18,11 +18,7 @@ constexpr int crowd = 1'000;
 
 TEST(ACrowd, OfAThousandIdleMembersMeetsAndLeaves) {
   constexpr rlim_t needed = crowd * 5 + 100;
-  rlimit limit{};
-  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &limit), 0);
-  if (limit.rlim_max < needed) GTEST_SKIP() << "needs " << needed << " open files, this user may have " << limit.rlim_max;
-  limit.rlim_cur = std::max(limit.rlim_cur, needed);
-  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
+  if (!may_open(needed)) GTEST_SKIP() << "needs " << needed << " open files, which this user may not have";
   CoordinatorOptions options;
   options.dead_after = milliseconds(60'000);  // a thousand threads take their time on two cores
   const Served served(crowd, options);

@@ -110,7 +110,7 @@ TEST(AnArrival, ThatComesWhenItHasBeenGivenUpOpensNoMeeting) {
   one.take_seat(secret_of_tests, 1, 2);
   one.say_sealed(control::message(control::Request::arrive, [](wire::FieldWriter& out) {
     control::Call{"world", {0, 1}, "barrier 'a'", ""}.append_to(out.u64(7));
-    out.u8(0).i64(1'000'000'000).i64(1).u64(0);  // long ago by the coordinator's clock
+    out.u8(0).i64(1'000'000'000).i64(1).u64(0).u64(0);  // long ago by the coordinator's clock
   }));
   const std::string answer = one.hear().value();
   wire::FieldReader in(answer);

@@ -81,8 +81,8 @@ TEST(Strangers, ThatWaitToBeHeardKeepNoCoreBusy) {
     return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
   };
   const auto before = used();
-  poll(nullptr, 0, 1'000);  // in which it hears four times 128 of them
-  EXPECT_LT(used() - before, milliseconds(300));
+  poll(nullptr, 0, 1'000);  // in which it hears four times 128 of them; a core that spins uses 800 of these and more
+  EXPECT_LT(used() - before, milliseconds(500));
 }
 
 TEST(AHandshake, ThatIsReplayedOpensNothing) {
@@ -125,7 +125,7 @@ TEST(AMember, ThatSendsWhatIsNoMessageIsDroppedAndTheOthersGoOn) {
       control::message(Request::arrive,
                        [](wire::FieldWriter& out) {
                          control::Call{"group", {0}, "not its own", ""}.append_to(out.u64(1));
-                         out.u8(0).i64(-1).i64(control::never_gives_up).u64(0);
+                         out.u8(0).i64(-1).i64(control::never_gives_up).u64(0).u64(0);
                        }),
       control::message(Request::beat, [](wire::FieldWriter& out) { out.text(std::string(1'000, 'x')); }),
       control::message(Request::hello, [](wire::FieldWriter& out) { control::Hello().append_to(out); }),

@@ -94,6 +94,25 @@ TEST_F(ALostMember, IsNotToldAgainWhenAnotherTakesItsPlaceAfterwards) {
   for (int rank = 0; rank < 4; ++rank) EXPECT_EQ(told.take(rank, Answer::released).size(), 1U) << rank;
 }
 
+TEST_F(ALostMember, IsNotToldAgainInAnotherGroupWhenAnotherTakesItsPlace) {
+  const Call pair{"ranks 0,2", {0, 2}, "barrier 'pair'", "a.cc:2"};
+  told.die(2);
+  told.arrive(0, 3, step, 4);
+  EXPECT_EQ(told.report(0, Answer::failed).missing.size(), 1U);
+  told.join(2);
+  told.arrive(0, 4, pair, 4);
+  told.arrive(2, 4, pair);
+  for (const int rank : {0, 2}) EXPECT_EQ(told.take(rank, Answer::released).size(), 1U) << rank;
+  // Who has not been told is, and who dies again is news.
+  const Call other{"ranks 1,2", {1, 2}, "barrier 'other'", "a.cc:3"};
+  told.arrive(1, 5, other, 4);
+  EXPECT_EQ(told.report(1, Answer::failed).missing.size(), 1U);
+  told.die(2);
+  told.join(2);
+  told.arrive(0, 6, pair, 6);
+  EXPECT_EQ(told.report(0, Answer::failed).missing.size(), 1U);
+}
+
 TEST_F(ALostMember, IsNoReasonAnyLongerWhenAnotherHasItsPlace) {
   told.die(2);
   asks(0, 7);

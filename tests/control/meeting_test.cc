@@ -48,6 +48,19 @@ TEST(AMeeting, OfSomeInvolvesOnlyThose) {
   second->wait();
 }
 
+TEST(AMeeting, TellsAllTheLastOpeningThatOneOfThemAsksFor) {
+  const Served served(2);
+  const auto members = served.join_all();
+  for (const std::uint64_t asked : {3, 0}) {
+    Meeting meeting = meeting_of(2, "all_reduce", deadline_after(milliseconds(20'000)));
+    const auto first = members[0]->arrive(meeting);
+    meeting.opening = asked;
+    const Released second = members[1]->arrive(meeting)->wait();
+    EXPECT_EQ(second.opening, asked);
+    EXPECT_EQ(first->wait().opening, asked);
+  }
+}
+
 TEST(AMeeting, ThatTimesOutSaysWhoIsMissingAndWhy) {
   const Served served(4);
   MemberOptions options;

@@ -93,6 +93,7 @@ class Schedule : private Outbox {
       ending.released = kind == Answer::released;
       if (ending.released) {
         EXPECT_GT(in.u64(), 0U) << "a generation";
+        EXPECT_EQ(in.u64(), 0U) << "an opening";
       } else {
         const MeetingReport report = read_report(in);
         ending.cause = report.cause;
@@ -147,7 +148,7 @@ class Schedule : private Outbox {
           out.u64(number);
           Call{group.name, group.ranks, "barrier", "schedule_test.cc:1"}.append_to(out);
           out.u8(ticket.ready ? 0 : 1).i64(ticket.deadline ? std::chrono::nanoseconds(*ticket.deadline - now_).count() : -1);
-          out.i64(never_gives_up).u64(0);
+          out.i64(never_gives_up).u64(0).u64(0);
         }));
   }
 

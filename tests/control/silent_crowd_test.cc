@@ -2,12 +2,12 @@
 #include <gtest/gtest.h>
 
 #include <poll.h>
-#include <sys/resource.h>
 #include <time.h>
 
 #include <memory>
 #include <vector>
 
+#include "control/open_files.h"
 #include "control/raw_connection.h"
 #include "control/served.h"
 
@@ -23,11 +23,7 @@ milliseconds processor_time() {
 TEST(Strangers, ByTheThousandThatSayNothingUseNoProcessorTime) {
   constexpr int strangers = 1'000;
   constexpr rlim_t needed = strangers * 2 + 200;
-  rlimit limit{};
-  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &limit), 0);
-  if (limit.rlim_max < needed) GTEST_SKIP() << "needs " << needed << " open files, this user may have " << limit.rlim_max;
-  limit.rlim_cur = std::max(limit.rlim_cur, needed);
-  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
+  if (!may_open(needed)) GTEST_SKIP() << "needs " << needed << " open files, which this user may not have";
   CoordinatorOptions options;
   options.greeting_limit = milliseconds(60'000);
   const Served served(1, options);

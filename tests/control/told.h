@@ -37,10 +37,10 @@ class Told : private Outbox {
     assembly.received(sessions_.at(static_cast<std::size_t>(rank)), std::string_view(frame).substr(4), now);
   }
 
-  void arrive(int rank, std::uint64_t ticket, const Call& call, std::uint64_t as_of = 0) {
+  void arrive(int rank, std::uint64_t ticket, const Call& call, std::uint64_t as_of = 0, std::uint64_t opening = 0) {
     say(rank, message(Request::arrive, [&](wire::FieldWriter& out) {
           call.append_to(out.u64(ticket));
-          out.u8(0).i64(-1).i64(never_gives_up).u64(as_of);
+          out.u8(0).i64(-1).i64(never_gives_up).u64(as_of).u64(opening);
         }));
   }
   void waits_at(int rank, std::uint64_t wait, const Call& call) {

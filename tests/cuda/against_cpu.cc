@@ -13,14 +13,14 @@ namespace {
 
 constexpr int most_complaints = 20;
 
-const char* name_of(Lie lie) {
-  switch (lie) {
-    case Lie::dense: return "dense";
-    case Lie::transposed: return "transposed";
-    case Lie::stepped: return "stepped";
-    case Lie::backwards: return "backwards";
-    case Lie::shifted: return "shifted";
-    case Lie::expanded: return "expanded";
+const char* name_of(Arrangement arrangement) {
+  switch (arrangement) {
+    case Arrangement::dense: return "dense";
+    case Arrangement::transposed: return "transposed";
+    case Arrangement::stepped: return "stepped";
+    case Arrangement::backwards: return "backwards";
+    case Arrangement::shifted: return "shifted";
+    case Arrangement::expanded: return "expanded";
   }
   return "";
 }
@@ -28,15 +28,15 @@ const char* name_of(Lie lie) {
 // What has to be laid out so that the view below has the input's shape.
 Shape base_shape(const Input& input) {
   Shape base = input.shape;
-  if (base.size() == 0) return base;
+  if (base.empty()) return base;
   const std::size_t last = base.size() - 1;
-  switch (input.lie) {
-    case Lie::transposed:
+  switch (input.arrangement) {
+    case Arrangement::transposed:
       for (std::size_t i = 0; i <= last; ++i) base[i] = input.shape[last - i];
       break;
-    case Lie::stepped: base[last] = 2 * base[last] + 1; break;
-    case Lie::shifted: base[last] += 1; break;
-    case Lie::expanded: base[0] = 1; break;
+    case Arrangement::stepped: base[last] = 2 * base[last] + 1; break;
+    case Arrangement::shifted: base[last] += 1; break;
+    case Arrangement::expanded: base[0] = 1; break;
     default: break;
   }
   return base;
@@ -45,15 +45,15 @@ Shape base_shape(const Input& input) {
 Tensor seen_as(const Tensor& base, const Input& input) {
   const auto rank = static_cast<std::int64_t>(input.shape.size());
   if (rank == 0) return base;
-  switch (input.lie) {
-    case Lie::transposed: return transpose(base);
-    case Lie::stepped: return slice(base, -1, {.start = 1, .stop = {}, .step = 2});
-    case Lie::backwards: {
+  switch (input.arrangement) {
+    case Arrangement::transposed: return transpose(base);
+    case Arrangement::stepped: return slice(base, -1, {.start = 1, .stop = {}, .step = 2});
+    case Arrangement::backwards: {
       const Tensor turned = slice(base, -1, {.start = {}, .stop = {}, .step = -1});
       return rank == 1 ? turned : slice(turned, 0, {.start = {}, .stop = {}, .step = -1});
     }
-    case Lie::shifted: return slice(base, -1, {.start = 1, .stop = {}});
-    case Lie::expanded: return broadcast_to(base, input.shape);
+    case Arrangement::shifted: return slice(base, -1, {.start = 1, .stop = {}});
+    case Arrangement::expanded: return broadcast_to(base, input.shape);
     default: return base;
   }
 }
@@ -133,10 +133,10 @@ bool is_small_run() { return std::getenv("TUTTI_TEST_SMALL") != nullptr; }
 
 Shape long_shape() { return {is_small_run() ? 4099 : (1 << 20) + 3}; }
 
-std::vector<Lie> lies_for(const Shape& shape) {
-  if (shape.size() == 0) return {Lie::dense};
-  if (*element_count(shape) > 100'000) return {Lie::dense, Lie::backwards, Lie::shifted};
-  return {std::begin(all_lies), std::end(all_lies)};
+std::vector<Arrangement> arrangements_for(const Shape& shape) {
+  if (shape.empty()) return {Arrangement::dense};
+  if (*element_count(shape) > 100'000) return {Arrangement::dense, Arrangement::backwards, Arrangement::shifted};
+  return {std::begin(all_arrangements), std::end(all_arrangements)};
 }
 
 void AgainstCpu::SetUp() {
@@ -194,7 +194,7 @@ void AgainstCpu::expect_same(const std::string& op, const std::vector<Input>& in
   std::ostringstream what;
   what << op << '(';
   for (const Input& input : inputs) {
-    what << to_string(input.dtype) << to_string(input.shape) << ' ' << name_of(input.lie) << ", ";
+    what << to_string(input.dtype) << to_string(input.shape) << ' ' << name_of(input.arrangement) << ", ";
     const Shape base = base_shape(input);
     const std::vector<std::byte> bytes = draw(input, *element_count(base));
     on_gpu.push_back(seen_as(from_bytes(input.dtype, base, bytes), input));

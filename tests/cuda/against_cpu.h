@@ -15,11 +15,12 @@ inline constexpr DType all_dtypes[] = {DType::boolean, DType::u8,  DType::i8,   
                                        DType::i64,     DType::f16, DType::bf16, DType::f32, DType::f64};
 inline constexpr DType floating_dtypes[] = {DType::f16, DType::bf16, DType::f32, DType::f64};
 
-// How an input's elements lie in memory.
-enum class Lie : std::uint8_t { dense, transposed, stepped, backwards, shifted, expanded };
-inline constexpr Lie all_lies[] = {Lie::dense, Lie::transposed, Lie::stepped, Lie::backwards, Lie::shifted, Lie::expanded};
+// How an input's elements arrangement in memory.
+enum class Arrangement : std::uint8_t { dense, transposed, stepped, backwards, shifted, expanded };
+inline constexpr Arrangement all_arrangements[] = {Arrangement::dense,     Arrangement::transposed, Arrangement::stepped,
+                                                   Arrangement::backwards, Arrangement::shifted,    Arrangement::expanded};
 // Those that make sense of the shape: a scalar lies in one way, and long vectors take the host long.
-std::vector<Lie> lies_for(const Shape& shape);
+std::vector<Arrangement> arrangements_for(const Shape& shape);
 
 // Which elements are drawn.
 enum class Draw : std::uint8_t {
@@ -32,7 +33,7 @@ enum class Draw : std::uint8_t {
 struct Input {
   DType dtype;
   Shape shape;
-  Lie lie = Lie::dense;
+  Arrangement arrangement = Arrangement::dense;
   Draw draw = Draw::any;
 };
 

@@ -1,5 +1,5 @@
 // Softmax, running sums and products, and layer_norm along columns: the GPU gives what the CPU gives, whether or not
-// their number fills packs, and whether the operand lies as columns or turned so that it does.
+// their number fills packs, and whether the operand has columns or is transposed so that it does.
 #include <algorithm>
 
 #include "cuda/against_cpu.h"
@@ -12,10 +12,11 @@ using Columns = AgainstCpu;
 
 struct Case {
   Shape shape;  // rows and columns come last
-  Lie lie = Lie::dense;
+  Arrangement arrangement = Arrangement::dense;
 };
 
-// Few rows or several tiles of them; matrices one after the other; strips and packs that are not full; operands that lie turned.
+// Few rows or several tiles of them; matrices one after the other; strips and packs that are not full; operands that arrangement
+// turned.
 std::vector<Case> cases() {
   std::vector<Case> all{{{1, 32}},
                         {{33, 16}},
@@ -25,15 +26,15 @@ std::vector<Case> cases() {
                         {{1025, 60}},
                         {{2, 1300, 24}},
                         {{2000, 17}},
-                        {{60, 900}, Lie::transposed},
-                        {{7, 1029}, Lie::shifted}};
+                        {{60, 900}, Arrangement::transposed},
+                        {{7, 1029}, Arrangement::shifted}};
   if (is_small_run()) return all;
   for (const Shape& large : {Shape{300, 4096}, Shape{129, 4099}, Shape{1500, 4100}, Shape{4200, 2048}}) all.push_back({large});
-  all.push_back({{4100, 700}, Lie::transposed});
+  all.push_back({{4100, 700}, Arrangement::transposed});
   return all;
 }
 
-std::int64_t axis_of(const Case& each) { return each.lie == Lie::transposed ? -1 : -2; }
+std::int64_t axis_of(const Case& each) { return each.arrangement == Arrangement::transposed ? -1 : -2; }
 std::int64_t length_of(const Case& each) { return each.shape[each.shape.size() - static_cast<std::size_t>(-axis_of(each))]; }
 
 // What tests/oracle allows a running sum of n, on either side: every fourth addition is in the chain.
@@ -46,7 +47,7 @@ TEST_F(Columns, SoftmaxAndItsLogarithm) {
   constexpr double steps = 2 * (3 + 32 + 1);
   for (const Case& each : cases()) {
     for (const DType dtype : floating_dtypes) {
-      const Input x{dtype, each.shape, each.lie, Draw::moderate};
+      const Input x{dtype, each.shape, each.arrangement, Draw::moderate};
       const auto shares = [&](Inputs in) { return softmax(in[0], axis_of(each)); };
       expect_same("Softmax", {x}, shares, {.steps = 4 * steps, .magnitude = shares});
       expect_same("LogSoftmax", {x}, [&](Inputs in) { return log_softmax(in[0], axis_of(each)); },
@@ -55,13 +56,13 @@ TEST_F(Columns, SoftmaxAndItsLogarithm) {
   }
 }
 
-TEST_F(Columns, LayerNormOfTurnedRows) {
+TEST_F(Columns, LayerNormOfTransposedRows) {
   for (const Case& each : cases()) {
-    if (each.lie != Lie::transposed) continue;
+    if (each.arrangement != Arrangement::transposed) continue;
     const std::int64_t length = length_of(each);
     for (const DType dtype : floating_dtypes) {
-      const Input x{dtype, each.shape, each.lie, Draw::moderate};
-      const Input row{dtype, {length}, Lie::dense, Draw::moderate};
+      const Input x{dtype, each.shape, each.arrangement, Draw::moderate};
+      const Input row{dtype, {length}, Arrangement::dense, Draw::moderate};
       const Tolerance close{.steps = 2 * (32 + 8), .magnitude = [](Inputs in) { return full_like(in[0], 16); }};
       expect_same(
           "LayerNorm", {x}, [](Inputs in) { return layer_norm(in[0], {}, {}); }, close);
@@ -74,7 +75,7 @@ TEST_F(Columns, LayerNormOfTurnedRows) {
 TEST_F(Columns, RunningSums) {
   for (const Case& each : cases()) {
     for (const DType dtype : all_dtypes) {
-      const Input x{dtype, each.shape, each.lie, Draw::moderate};
+      const Input x{dtype, each.shape, each.arrangement, Draw::moderate};
       const auto sums = [&](Inputs in) { return cumsum(in[0], axis_of(each)); };
       const Tolerance close{.steps = is_floating(dtype) ? steps_of_sums(length_of(each)) : 0, .magnitude = sums};
       expect_same("Cumsum", {x}, sums, close);
@@ -92,7 +93,7 @@ TEST_F(Columns, RunningSums) {
 TEST_F(Columns, RunningSumsOfOneElementThatRepeats) {
   for (const Shape& shape : {Shape{300, 40}, Shape{2100, 300}, Shape{70'000, 3}}) {
     for (const DType dtype : all_dtypes) {
-      const Input x{dtype, shape, Lie::expanded, Draw::moderate};
+      const Input x{dtype, shape, Arrangement::expanded, Draw::moderate};
       const auto sums = [](Inputs in) { return cumulative_sum(in[0], 0, {.include_initial = true}); };
       expect_same("Cumsum", {x}, sums,
                   is_floating(dtype) ? Tolerance{.steps = steps_of_sums(shape[0]), .magnitude = sums} : Tolerance{});
@@ -103,7 +104,7 @@ TEST_F(Columns, RunningSumsOfOneElementThatRepeats) {
 TEST_F(Columns, RunningProducts) {
   for (const Case& each : cases()) {
     for (const DType dtype : all_dtypes) {
-      const Input x{dtype, each.shape, each.lie, Draw::moderate};
+      const Input x{dtype, each.shape, each.arrangement, Draw::moderate};
       const bool is_real = is_floating(dtype);
       const auto products = [&](Inputs in) {
         const Tensor factors = is_real ? add(multiply(in[0], 0.001), 1) : in[0];  // products that stay in range
@@ -120,7 +121,7 @@ TEST_F(Columns, PlacesAndTruths) {
   for (const Case& each : cases()) {
     for (const DType dtype : all_dtypes) {
       for (const Draw draw : {Draw::any, Draw::sparse}) {  // NaN, and many that are alike
-        const Input x{dtype, each.shape, each.lie, draw};
+        const Input x{dtype, each.shape, each.arrangement, draw};
         const std::int64_t axis = axis_of(each);
         if (dtype != DType::boolean) {
           expect_same("ArgMax", {x}, [&](Inputs in) { return argmax(in[0], axis); });
@@ -137,7 +138,7 @@ TEST_F(Columns, PlacesAndTruths) {
 TEST_F(Columns, SpreadsAndSumsOfPowers) {
   for (const Case& each : cases()) {
     for (const DType dtype : floating_dtypes) {
-      const Input x{dtype, each.shape, each.lie, Draw::moderate};
+      const Input x{dtype, each.shape, each.arrangement, Draw::moderate};
       const std::int64_t axis = axis_of(each);
       expect_same("Var", {x}, [&](Inputs in) { return var(in[0], {axis}); },
                   {.steps = 2.0 * longest_chain, .magnitude = [&](Inputs in) { return mean(multiply(in[0], in[0]), {axis}); }});
@@ -150,7 +151,7 @@ TEST_F(Columns, SpreadsAndSumsOfPowers) {
 TEST_F(Columns, DropTheElementsThatRowsDrop) {
   for (const DType dtype : floating_dtypes) {
     for (const Shape& shape : {Shape{60, 900}, Shape{64, 33}, Shape{8, 7}, Shape{4, 4}}) {
-      expect_same("Dropout", {{dtype, shape, Lie::transposed, Draw::moderate}},
+      expect_same("Dropout", {{dtype, shape, Arrangement::transposed, Draw::moderate}},
                   [](Inputs in) { return dropout(in[0], 0.3, {.key = 7, .counter = 5}); });
     }
   }
@@ -160,8 +161,8 @@ TEST_F(Columns, RepeatElementsSideBySide) {
   for (const DType dtype : all_dtypes) {
     for (const Shape& shape : {Shape{33, 16}, Shape{7, 1029}, Shape{4096}}) {
       for (const std::int64_t times : {2, 3, 4, 7, 16}) {
-        for (const Lie lie : {Lie::dense, Lie::shifted})
-          expect_same("", {{dtype, shape, lie}}, [&](Inputs in) { return repeat(in[0], times, -1); });
+        for (const Arrangement arrangement : {Arrangement::dense, Arrangement::shifted})
+          expect_same("", {{dtype, shape, arrangement}}, [&](Inputs in) { return repeat(in[0], times, -1); });
       }
     }
   }

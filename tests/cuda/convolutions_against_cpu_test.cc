@@ -42,8 +42,9 @@ TEST_F(Convolutions, StayWithinTheBound) {
     for (const auto& [images, weight, options] : cases()) {
       const Function function = [&](Inputs in) { return conv2d(in[0], in[1], {}, options); };
       const auto terms = static_cast<double>(weight[1] * weight[2] * weight[3]);
-      expect_same("Conv2D", {{dtype, images, Lie::dense, Draw::moderate}, {dtype, weight, Lie::dense, Draw::moderate}}, function,
-                  {.steps = 2 * terms, .magnitude = function});
+      expect_same("Conv2D",
+                  {{dtype, images, Arrangement::dense, Draw::moderate}, {dtype, weight, Arrangement::dense, Draw::moderate}},
+                  function, {.steps = 2 * terms, .magnitude = function});
     }
   }
 }

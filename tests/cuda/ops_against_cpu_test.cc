@@ -7,23 +7,23 @@ namespace {
 
 using ElementWise = AgainstCpu;
 
-// Every shape in every pair of lies.
+// Every shape in every pair of arrangements.
 template <class Visit>
 void for_each_pair(const Visit& visit) {
   for (const Shape& shape : small_shapes()) {
-    for (const Lie a : lies_for(shape)) {
-      for (const Lie b : lies_for(shape)) visit(shape, a, b);
+    for (const Arrangement a : arrangements_for(shape)) {
+      for (const Arrangement b : arrangements_for(shape)) visit(shape, a, b);
     }
   }
-  for (const Lie a : lies_for(long_shape())) visit(long_shape(), a, Lie::dense);
+  for (const Arrangement a : arrangements_for(long_shape())) visit(long_shape(), a, Arrangement::dense);
 }
 
 template <class Visit>
-void for_each_lie(const Visit& visit) {
+void for_each_arrangement(const Visit& visit) {
   for (const Shape& shape : small_shapes()) {
-    for (const Lie lie : lies_for(shape)) visit(shape, lie);
+    for (const Arrangement arrangement : arrangements_for(shape)) visit(shape, arrangement);
   }
-  for (const Lie lie : lies_for(long_shape())) visit(long_shape(), lie);
+  for (const Arrangement arrangement : arrangements_for(long_shape())) visit(long_shape(), arrangement);
 }
 
 // Shapes that meet by broadcasting.
@@ -39,19 +39,19 @@ Tensor product_of_two(Inputs in) { return multiply(in[0], in[1]); }
 
 TEST_F(ElementWise, AddIsBitForBitTheCpus) {
   for (const DType dtype : all_dtypes) {
-    for_each_pair([&](const Shape& shape, Lie a, Lie b) {
+    for_each_pair([&](const Shape& shape, Arrangement a, Arrangement b) {
       expect_same("AddV2", {{dtype, shape, a}, {dtype, shape, b}}, sum_of_two);
     });
     for (const auto& [a, b] : broadcasts) {
       expect_same("AddV2", {{dtype, a}, {dtype, b}}, sum_of_two);
-      expect_same("AddV2", {{dtype, b, Lie::shifted}, {dtype, a, Lie::backwards}}, sum_of_two);
+      expect_same("AddV2", {{dtype, b, Arrangement::shifted}, {dtype, a, Arrangement::backwards}}, sum_of_two);
     }
   }
 }
 
 TEST_F(ElementWise, MulIsBitForBitTheCpus) {
   for (const DType dtype : all_dtypes) {
-    for_each_pair([&](const Shape& shape, Lie a, Lie b) {
+    for_each_pair([&](const Shape& shape, Arrangement a, Arrangement b) {
       expect_same("Mul", {{dtype, shape, a}, {dtype, shape, b}}, product_of_two);
     });
     for (const auto& [a, b] : broadcasts) expect_same("Mul", {{dtype, a}, {dtype, b}}, product_of_two);
@@ -62,9 +62,9 @@ TEST_F(ElementWise, NumbersAreOperandsToo) {
   for (const DType dtype : all_dtypes) {
     if (dtype == DType::boolean) continue;
     for (const Shape& shape : {Shape{}, Shape{7}, Shape{3, 9001}}) {
-      for (const Lie lie : lies_for(shape)) {
-        expect_same("AddV2", {{dtype, shape, lie}}, [](Inputs in) { return in[0] + 3; });
-        expect_same("Mul", {{dtype, shape, lie}}, [](Inputs in) { return 2 * in[0]; });
+      for (const Arrangement arrangement : arrangements_for(shape)) {
+        expect_same("AddV2", {{dtype, shape, arrangement}}, [](Inputs in) { return in[0] + 3; });
+        expect_same("Mul", {{dtype, shape, arrangement}}, [](Inputs in) { return 2 * in[0]; });
       }
     }
   }
@@ -74,7 +74,7 @@ TEST_F(ElementWise, NumbersAreOperandsToo) {
 TEST_F(ElementWise, GivenAwayArgumentsAreUpdatedInPlace) {
   for (const DType dtype : {DType::u8, DType::f16, DType::f32, DType::i64}) {
     for (const Shape& shape : {Shape{7}, Shape{3, 9001}, long_shape()}) {
-      expect_same("AddV2", {{dtype, shape}, {dtype, shape, Lie::backwards}}, [](Inputs in) {
+      expect_same("AddV2", {{dtype, shape}, {dtype, shape, Arrangement::backwards}}, [](Inputs in) {
         Tensor x = multiply(in[0], in[1]);
         return add(std::move(x), in[1]);
       });
@@ -85,8 +85,8 @@ TEST_F(ElementWise, GivenAwayArgumentsAreUpdatedInPlace) {
 TEST_F(ElementWise, ReluIsBitForBitTheCpus) {
   for (const DType dtype : all_dtypes) {
     if (dtype == DType::boolean) continue;
-    for_each_lie([&](const Shape& shape, Lie lie) {
-      expect_same("Relu", {{dtype, shape, lie}}, [](Inputs in) { return relu(in[0]); });
+    for_each_arrangement([&](const Shape& shape, Arrangement arrangement) {
+      expect_same("Relu", {{dtype, shape, arrangement}}, [](Inputs in) { return relu(in[0]); });
     });
   }
 }
@@ -95,9 +95,9 @@ TEST_F(ElementWise, ExpIsWithinAFewUlpOfTheCpus) {
   for (const DType dtype : floating_dtypes) {
     const Tolerance tolerance{.ulps = dtype == DType::f32 || dtype == DType::f64 ? 3.0 : 1.0};
     const Function function = [](Inputs in) { return exp(in[0]); };
-    for_each_lie([&](const Shape& shape, Lie lie) {
-      expect_same("Exp", {{dtype, shape, lie, Draw::exponents}}, function, tolerance);
-      expect_same("Exp", {{dtype, shape, lie, Draw::any}}, function, tolerance);
+    for_each_arrangement([&](const Shape& shape, Arrangement arrangement) {
+      expect_same("Exp", {{dtype, shape, arrangement, Draw::exponents}}, function, tolerance);
+      expect_same("Exp", {{dtype, shape, arrangement, Draw::any}}, function, tolerance);
     });
   }
 }
@@ -105,12 +105,12 @@ TEST_F(ElementWise, ExpIsWithinAFewUlpOfTheCpus) {
 TEST_F(ElementWise, WhereChoosesBitForBit) {
   const Function choose = [](Inputs in) { return where(in[0], in[1], in[2]); };
   for (const DType dtype : all_dtypes) {
-    for_each_pair([&](const Shape& shape, Lie condition, Lie a) {
+    for_each_pair([&](const Shape& shape, Arrangement condition, Arrangement a) {
       expect_same("SelectV2", {{DType::boolean, shape, condition}, {dtype, shape, a}, {dtype, shape}}, choose);
     });
     for (const auto& [a, b] : broadcasts) {
       expect_same("SelectV2", {{DType::boolean, a}, {dtype, b}, {dtype, {}}}, choose);
-      expect_same("SelectV2", {{DType::boolean, {1}}, {dtype, b}, {dtype, a, Lie::backwards}}, choose);
+      expect_same("SelectV2", {{DType::boolean, {1}}, {dtype, b}, {dtype, a, Arrangement::backwards}}, choose);
     }
   }
 }
@@ -121,16 +121,16 @@ TEST_F(ElementWise, AddNRoundsHalfPrecisionOnceHoweverManyThereAre) {
   for (const DType dtype : all_dtypes) {
     for (const int n : {1, 2, 3, 8, 9, 16, 17, 64, 65, 130}) {
       for (const Shape& shape : {Shape{}, Shape{0, 3}, Shape{1}, Shape{17, 129}}) {
-        for (const Lie lie : lies_for(shape)) {
-          if (n > 20 && lie != Lie::dense && lie != Lie::stepped) continue;
+        for (const Arrangement arrangement : arrangements_for(shape)) {
+          if (n > 20 && arrangement != Arrangement::dense && arrangement != Arrangement::stepped) continue;
           // The first lies as the others do not, so that one of them is enough to leave the path for dense ones.
-          std::vector<Input> inputs(static_cast<std::size_t>(n), Input{dtype, shape, Lie::dense, Draw::moderate});
-          inputs[0].lie = lie;
+          std::vector<Input> inputs(static_cast<std::size_t>(n), Input{dtype, shape, Arrangement::dense, Draw::moderate});
+          inputs[0].arrangement = arrangement;
           expect_same("AddN", inputs, all);
         }
       }
     }
-    expect_same("AddN", std::vector<Input>(5, Input{dtype, long_shape(), Lie::dense, Draw::moderate}), all);
+    expect_same("AddN", std::vector<Input>(5, Input{dtype, long_shape(), Arrangement::dense, Draw::moderate}), all);
   }
 }
 
@@ -140,9 +140,9 @@ TEST_F(ElementWise, CastsBetweenAllHundredPairsBitForBit) {
       // A cast to its own dtype is the tensor itself: nothing is placed.
       const std::string op = from == to ? "" : "Cast";
       for (const Shape& shape : {Shape{}, Shape{0}, Shape{7}, Shape{17, 129}, Shape{3, 9001}, long_shape()}) {
-        for (const Lie lie : lies_for(shape)) {
-          if (shape == long_shape() && lie != Lie::dense) continue;
-          expect_same(op, {{from, shape, lie}}, [to](Inputs in) { return cast(in[0], to); });
+        for (const Arrangement arrangement : arrangements_for(shape)) {
+          if (shape == long_shape() && arrangement != Arrangement::dense) continue;
+          expect_same(op, {{from, shape, arrangement}}, [to](Inputs in) { return cast(in[0], to); });
         }
       }
     }
@@ -188,17 +188,17 @@ using Copies = AgainstCpu;
 
 TEST_F(Copies, OfViewsKeepEveryBit) {
   for (const DType dtype : all_dtypes) {
-    for_each_lie([&](const Shape& shape, Lie lie) {
-      expect_same("", {{dtype, shape, lie}}, [](Inputs in) { return contiguous(in[0]); });
-      expect_same("", {{dtype, shape, lie}}, [](Inputs in) {
+    for_each_arrangement([&](const Shape& shape, Arrangement arrangement) {
+      expect_same("", {{dtype, shape, arrangement}}, [](Inputs in) { return contiguous(in[0]); });
+      expect_same("", {{dtype, shape, arrangement}}, [](Inputs in) {
         return reshape(in[0], {-1, *element_count(in[0].shape()) == 0 ? 1 : 1});
       });
     });
     // Axes in every order, and lengths around those of a tile.
     for (const Shape& shape : {Shape{31, 33, 65}, Shape{64, 8, 130}, Shape{9, 200, 3}}) {
       for (const Dims& axes : {Dims{0, 2, 1}, Dims{1, 0, 2}, Dims{1, 2, 0}, Dims{2, 0, 1}, Dims{2, 1, 0}}) {
-        for (const Lie lie : {Lie::dense, Lie::shifted, Lie::backwards})
-          expect_same("", {{dtype, shape, lie}}, [&](Inputs in) { return contiguous(permute_dims(in[0], axes)); });
+        for (const Arrangement arrangement : {Arrangement::dense, Arrangement::shifted, Arrangement::backwards})
+          expect_same("", {{dtype, shape, arrangement}}, [&](Inputs in) { return contiguous(permute_dims(in[0], axes)); });
       }
     }
   }
@@ -219,14 +219,14 @@ TEST_F(Copies, OfLinesThatAreNotAlignedAlikeKeepEveryBit) {
   }
 }
 
-TEST_F(Copies, PutPaddingAroundEveryLie) {
+TEST_F(Copies, PutPaddingAroundEveryLayout) {
   const std::vector<PadWidth> widths[] = {
       {{1, 1}, {1, 1}}, {{0, 3}, {17, 0}}, {{2, 0}, {0, 0}}, {{0, 0}, {0, 5}}, {{0, 0}, {0, 0}}};
   for (const DType dtype : all_dtypes) {
     for (const Shape& shape : {Shape{5, 700}, Shape{300, 3}, Shape{1, 1}, Shape{64, 64}, Shape{0, 4}}) {
-      for (const Lie lie : lies_for(shape)) {
+      for (const Arrangement arrangement : arrangements_for(shape)) {
         for (const std::vector<PadWidth>& width : widths)
-          expect_same("", {{dtype, shape, lie}}, [&](Inputs in) { return pad(in[0], width, 1); });
+          expect_same("", {{dtype, shape, arrangement}}, [&](Inputs in) { return pad(in[0], width, 1); });
       }
     }
     expect_same("", {{dtype, {3, 4, 50}}}, [](Inputs in) { return pad(in[0], {{1, 0}, {0, 2}, {0, 0}}, 1); });
@@ -237,16 +237,16 @@ TEST_F(Copies, PutPaddingAroundEveryLie) {
 
 TEST_F(Copies, InAllDirectionsKeepEveryBit) {
   for (const DType dtype : all_dtypes) {
-    for_each_lie([&](const Shape& shape, Lie lie) {
-      expect_same("", {{dtype, shape, lie}}, [](Inputs in) { return copy_to(copy_to(in[0], "CPU:0"), in[0].device()); });
+    for_each_arrangement([&](const Shape& shape, Arrangement arrangement) {
+      expect_same("", {{dtype, shape, arrangement}}, [](Inputs in) { return copy_to(copy_to(in[0], "CPU:0"), in[0].device()); });
     });
   }
 }
 
 TEST_F(Copies, IntoAVariableSpreadWhatIsAssigned) {
   for (const DType dtype : {DType::u8, DType::f16, DType::f32, DType::f64}) {
-    for (const Lie lie : all_lies) {
-      expect_same("", {{dtype, {17, 129}}, {dtype, {17, 129}, lie}, {dtype, {129}}}, [](Inputs in) {
+    for (const Arrangement arrangement : all_arrangements) {
+      expect_same("", {{dtype, {17, 129}}, {dtype, {17, 129}, arrangement}, {dtype, {129}}}, [](Inputs in) {
         Variable v(in[0]);
         v.assign(in[2]);
         v.assign_add(in[1]);

@@ -31,7 +31,8 @@ TEST_F(Sums, OverEverySetOfAxesStayWithinTheBound) {
         for (const std::int64_t axis : axes) n *= static_cast<double>(shape[static_cast<std::size_t>(axis)]);
         const Function function = [&](Inputs in) { return sum(in[0], axes); };
         const Tolerance tolerance{.steps = 2 * std::min<double>(n, longest_chain), .magnitude = function};
-        for (const Lie lie : lies_for(shape)) expect_same("Sum", {{dtype, shape, lie, Draw::moderate}}, function, tolerance);
+        for (const Arrangement arrangement : arrangements_for(shape))
+          expect_same("Sum", {{dtype, shape, arrangement, Draw::moderate}}, function, tolerance);
       }
     }
   }
@@ -40,16 +41,16 @@ TEST_F(Sums, OverEverySetOfAxesStayWithinTheBound) {
 TEST_F(Sums, OfAMillionAreAsGoodAsShortOnes) {
   const Tolerance tolerance{.steps = 2.0 * longest_chain, .magnitude = [](Inputs in) { return sum(in[0]); }};
   for (const DType dtype : all_dtypes) {
-    for (const Lie lie : lies_for(long_shape()))
+    for (const Arrangement arrangement : arrangements_for(long_shape()))
       expect_same(
-          "Sum", {{dtype, long_shape(), lie, Draw::moderate}}, [](Inputs in) { return sum(in[0]); }, tolerance);
+          "Sum", {{dtype, long_shape(), arrangement, Draw::moderate}}, [](Inputs in) { return sum(in[0]); }, tolerance);
     if (is_floating(dtype)) continue;
-    expect_same("Sum", {{dtype, long_shape(), Lie::dense, Draw::any}}, [](Inputs in) { return sum(in[0]); });
+    expect_same("Sum", {{dtype, long_shape(), Arrangement::dense, Draw::any}}, [](Inputs in) { return sum(in[0]); });
   }
   for (const std::int64_t axis : {0, 1}) {
     const Function function = [&](Inputs in) { return sum(in[0], {axis}); };
     for (const Shape& shape : {Shape{1025, 1027}, Shape{70'000, 5}, Shape{5, 70'000}})
-      expect_same("Sum", {{DType::f32, shape, Lie::dense, Draw::moderate}}, function,
+      expect_same("Sum", {{DType::f32, shape, Arrangement::dense, Draw::moderate}}, function,
                   {.steps = 2.0 * longest_chain, .magnitude = function});
   }
 }
@@ -72,14 +73,14 @@ Draw draw_for(DType dtype) { return is_floating(dtype) ? Draw::moderate : Draw::
 
 }  // namespace
 
-TEST_F(Products, OfMatricesInEveryLieStayWithinTheBound) {
+TEST_F(Products, OfMatricesInEveryLayoutStayWithinTheBound) {
   const struct {
     std::int64_t m, k, n;
   } sizes[] = {{1, 1, 1}, {3, 4, 5}, {17, 33, 65}, {1, 300, 7}, {129, 1, 130}, {0, 4, 5}, {4, 0, 5}, {5, 4, 0}};
   for (const DType dtype : all_dtypes) {
     for (const auto& [m, k, n] : sizes) {
-      for (const Lie a : all_lies) {
-        for (const Lie b : all_lies)
+      for (const Arrangement a : all_arrangements) {
+        for (const Arrangement b : all_arrangements)
           expect_same("MatMul", {{dtype, {m, k}, a, draw_for(dtype)}, {dtype, {k, n}, b, draw_for(dtype)}}, product, bound(k));
       }
     }
@@ -92,8 +93,8 @@ TEST_F(Products, OfLargerMatricesStayWithinTheBound) {
   } sizes[] = {{128, 128, 128}, {257, 255, 129}, {512, 1024, 300}, {33, 4099, 65}, {1000, 17, 1}};
   for (const DType dtype : {DType::i32, DType::f16, DType::bf16, DType::f32, DType::f64}) {
     for (const auto& [m, k, n] : sizes) {
-      for (const Lie a : {Lie::dense, Lie::transposed, Lie::shifted}) {
-        for (const Lie b : {Lie::dense, Lie::transposed, Lie::stepped})
+      for (const Arrangement a : {Arrangement::dense, Arrangement::transposed, Arrangement::shifted}) {
+        for (const Arrangement b : {Arrangement::dense, Arrangement::transposed, Arrangement::stepped})
           expect_same("MatMul", {{dtype, {m, k}, a, draw_for(dtype)}, {dtype, {k, n}, b, draw_for(dtype)}}, product, bound(k));
       }
     }
@@ -120,8 +121,8 @@ TEST_F(Products, OfBatchesAndVectorsStayWithinTheBound) {
   };
   for (const DType dtype : {DType::i8, DType::i64, DType::f16, DType::bf16, DType::f32, DType::f64}) {
     for (const auto& [a, b, k] : table) {
-      for (const Lie left : {Lie::dense, Lie::stepped, Lie::backwards, Lie::expanded}) {
-        for (const Lie right : {Lie::dense, Lie::shifted, Lie::expanded})
+      for (const Arrangement left : {Arrangement::dense, Arrangement::stepped, Arrangement::backwards, Arrangement::expanded}) {
+        for (const Arrangement right : {Arrangement::dense, Arrangement::shifted, Arrangement::expanded})
           expect_same("MatMul", {{dtype, a, left, draw_for(dtype)}, {dtype, b, right, draw_for(dtype)}}, product, bound(k));
       }
       // Both matrices of every pair seen the other way round.
@@ -132,8 +133,8 @@ TEST_F(Products, OfBatchesAndVectorsStayWithinTheBound) {
       turned.push_back(last);
       turned.push_back(last - 1);
       const Function function = [&](Inputs in) { return matmul(permute_dims(in[1], turned), permute_dims(in[0], turned)); };
-      expect_same("MatMul", {{dtype, a, Lie::dense, draw_for(dtype)}, {dtype, b, Lie::dense, draw_for(dtype)}}, function,
-                  {.steps = 2.0 * static_cast<double>(k), .magnitude = function});
+      expect_same("MatMul", {{dtype, a, Arrangement::dense, draw_for(dtype)}, {dtype, b, Arrangement::dense, draw_for(dtype)}},
+                  function, {.steps = 2.0 * static_cast<double>(k), .magnitude = function});
     }
   }
 }
@@ -176,10 +177,10 @@ TEST_F(Picking, CountsAndFindsWhatIsNotZero) {
   shapes.push_back({31, 33, 65});
   for (const DType dtype : all_dtypes) {
     for (const Shape& shape : shapes) {
-      for (const Lie lie : lies_for(shape)) {
-        if (shape == long_shape() && lie == Lie::shifted) continue;
-        expect_same("CountNonzero", {{dtype, shape, lie, Draw::sparse}}, [](Inputs in) { return count_nonzero(in[0]); });
-        expect_same("NonZero", {{dtype, shape, lie, Draw::sparse}}, [](Inputs in) { return nonzero(in[0]); });
+      for (const Arrangement arrangement : arrangements_for(shape)) {
+        if (shape == long_shape() && arrangement == Arrangement::shifted) continue;
+        expect_same("CountNonzero", {{dtype, shape, arrangement, Draw::sparse}}, [](Inputs in) { return count_nonzero(in[0]); });
+        expect_same("NonZero", {{dtype, shape, arrangement, Draw::sparse}}, [](Inputs in) { return nonzero(in[0]); });
       }
     }
     expect_same("NonZero", {}, [&](Inputs) { return nonzero(zeros({5000}, dtype)); });
@@ -187,11 +188,11 @@ TEST_F(Picking, CountsAndFindsWhatIsNotZero) {
   }
 }
 
-TEST_F(Picking, FindsWhatIsNotZeroInLargeOperandsThatLieAnyhow) {
+TEST_F(Picking, FindsWhatIsNotZeroInLargeOperandsOfAnyLayout) {
   for (const DType dtype : {DType::boolean, DType::bf16, DType::f32, DType::i64}) {
     if (is_small_run() && dtype != DType::f32) continue;
-    for (const Lie lie : {Lie::transposed, Lie::stepped, Lie::expanded})
-      expect_same("NonZero", {{dtype, {1031, 1024}, lie, Draw::sparse}}, [](Inputs in) { return nonzero(in[0]); });
+    for (const Arrangement arrangement : {Arrangement::transposed, Arrangement::stepped, Arrangement::expanded})
+      expect_same("NonZero", {{dtype, {1031, 1024}, arrangement, Draw::sparse}}, [](Inputs in) { return nonzero(in[0]); });
   }
   const Tensor turned = matrix_transpose(uniform({1500, 1030}, {.key = 3}) - 0.5);
   const NonzeroResult padded = nonzero(clip(turned, 0, 1), {.size = 1500 * 1030});
@@ -206,11 +207,11 @@ TEST_F(Picking, TakesAlongEveryAxis) {
   };
   for (const DType dtype : all_dtypes) {
     for (const Shape& shape : {Shape{7}, Shape{3, 5, 7}, Shape{17, 129}, Shape{3, 9001}, Shape{40, 6, 100}}) {
-      for (const Lie lie : lies_for(shape)) {
+      for (const Arrangement arrangement : arrangements_for(shape)) {
         for (std::int64_t axis = 0; axis < static_cast<std::int64_t>(shape.size()); ++axis) {
           for (const DType index : {DType::i32, DType::i64}) {
             for (const Shape& picked : {Shape{}, Shape{0}, Shape{5}, Shape{2, 3}, Shape{70}}) {
-              expect_same("GatherV2", {{dtype, shape, lie}}, [&](Inputs in) {
+              expect_same("GatherV2", {{dtype, shape, arrangement}}, [&](Inputs in) {
                 return take(in[0], indices(picked, index, shape[static_cast<std::size_t>(axis)]), axis);
               });
             }
@@ -224,12 +225,13 @@ TEST_F(Picking, TakesAlongEveryAxis) {
   }
 }
 
-TEST_F(Picking, TakesRowsOfLargeOperandsThatLieAnyhow) {
+TEST_F(Picking, TakesRowsOfLargeOperandsOfAnyLayout) {
   const Tensor rows = uniform({1400}, {.key = fresh_seed(), .low = -1031, .high = 1031, .dtype = DType::i32});
   for (const DType dtype : {DType::u8, DType::f32, DType::f64}) {
     if (is_small_run() && dtype != DType::f32) continue;
-    for (const Lie lie : {Lie::transposed, Lie::stepped, Lie::backwards, Lie::expanded}) {
-      expect_same("GatherV2", {{dtype, {1031, 1024}, lie}},
+    for (const Arrangement arrangement :
+         {Arrangement::transposed, Arrangement::stepped, Arrangement::backwards, Arrangement::expanded}) {
+      expect_same("GatherV2", {{dtype, {1031, 1024}, arrangement}},
                   [&](Inputs in) { return take(in[0], copy_to(rows, in[0].device()), 0); });
     }
   }
@@ -267,11 +269,11 @@ TEST_F(Picking, NamesAnIndexOutOfRangeOfLongRows) {
 
 TEST_F(Picking, SetsPlacesOfEachRow) {
   const std::uint64_t seed = fresh_seed();
-  const auto set = [&](DType dtype, const Shape& shape, Lie lie, std::int64_t taken) {
+  const auto set = [&](DType dtype, const Shape& shape, Arrangement arrangement, std::int64_t taken) {
     const std::int64_t length = shape[shape.size() - 1];
     Shape picked = shape;
     picked[shape.size() - 1] = taken;
-    expect_same("TensorScatterUpdate", {{dtype, shape, lie}, {dtype, picked, lie}}, [&](Inputs in) {
+    expect_same("TensorScatterUpdate", {{dtype, shape, arrangement}, {dtype, picked, arrangement}}, [&](Inputs in) {
       const auto most = static_cast<double>(length);
       const Tensor indices = uniform(picked, {.key = seed, .low = -most, .high = most, .dtype = DType::i64});
       return scatter(in[0], static_cast<std::int64_t>(shape.size()) - 1, indices, in[1]);
@@ -279,27 +281,28 @@ TEST_F(Picking, SetsPlacesOfEachRow) {
   };
   for (const DType dtype : {DType::f32, DType::u8, DType::bf16, DType::f64}) {
     if (is_small_run() && dtype != DType::f32) break;
-    for (const Lie lie : {Lie::dense, Lie::transposed, Lie::stepped, Lie::shifted, Lie::expanded}) {
+    for (const Arrangement arrangement :
+         {Arrangement::dense, Arrangement::transposed, Arrangement::stepped, Arrangement::shifted, Arrangement::expanded}) {
       for (const Shape& shape : {Shape{270, 200}, Shape{70, 1024}, Shape{20, 10, 131}, Shape{70, 12'288}}) {
         for (const std::int64_t taken : {std::int64_t{2}, std::int64_t{100}, shape[shape.size() - 1]})
-          set(dtype, shape, lie, taken);
+          set(dtype, shape, arrangement, taken);
       }
     }
   }
-  set(DType::f32, {270, 200}, Lie::dense, 9000);
+  set(DType::f32, {270, 200}, Arrangement::dense, 9000);
 }
 
 TEST_F(Picking, TakesForEveryElementAlongEveryAxis) {
   const std::uint64_t seed = fresh_seed();
   for (const DType dtype : {DType::u8, DType::bf16, DType::f32, DType::f64}) {
     for (const Shape& shape : {Shape{64}, Shape{33, 64}, Shape{3, 40, 100}, Shape{7, 41}}) {
-      for (const Lie lie : lies_for(shape)) {
+      for (const Arrangement arrangement : arrangements_for(shape)) {
         for (std::size_t axis = 0; axis < shape.size(); ++axis) {
           Shape picked = shape;
           picked[axis] = 52;
           const auto most = static_cast<double>(shape[axis]);
           for (const DType index : {DType::i32, DType::i64}) {
-            expect_same("TakeAlongAxis", {{dtype, shape, lie}}, [&](Inputs in) {
+            expect_same("TakeAlongAxis", {{dtype, shape, arrangement}}, [&](Inputs in) {
               const Tensor indices = uniform(picked, {.key = seed, .low = -most, .high = most, .dtype = index});
               return take_along_axis(in[0], indices, static_cast<std::int64_t>(axis));
             });
@@ -321,11 +324,11 @@ TEST_F(Picking, NamesAnIndexOutOfRangeAmongManyThatAreNot) {
   clear_errors();
 }
 
-TEST_F(Picking, TakesAtIndicesInEveryLie) {
-  for (const Lie lie : all_lies) {
-    expect_same("GatherV2", {{DType::f32, {9, 33}}, {DType::i32, {6, 10}, lie, Draw::moderate}},
+TEST_F(Picking, TakesAtIndicesInEveryLayout) {
+  for (const Arrangement arrangement : all_arrangements) {
+    expect_same("GatherV2", {{DType::f32, {9, 33}}, {DType::i32, {6, 10}, arrangement, Draw::moderate}},
                 [](Inputs in) { return take(in[0], in[1]); });
-    expect_same("GatherV2", {{DType::bf16, {9, 33}}, {DType::i64, {6, 10}, lie, Draw::moderate}},
+    expect_same("GatherV2", {{DType::bf16, {9, 33}}, {DType::i64, {6, 10}, arrangement, Draw::moderate}},
                 [](Inputs in) { return take(in[0], in[1], 1); });
   }
 }

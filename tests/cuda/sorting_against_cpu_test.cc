@@ -18,9 +18,9 @@ TEST_F(Sorting, OfLinesOfAnyLengthBothWays) {
     for (const Shape& shape : line_shapes) {
       for (const Draw draw : {Draw::any, Draw::moderate, Draw::sparse}) {
         for (const bool descending : {false, true}) {
-          expect_same("Sort", {{dtype, shape, Lie::dense, draw}},
+          expect_same("Sort", {{dtype, shape, Arrangement::dense, draw}},
                       [=](Inputs in) { return sort(in[0], {.descending = descending}); });
-          expect_same("Sort", {{dtype, shape, Lie::dense, draw}},
+          expect_same("Sort", {{dtype, shape, Arrangement::dense, draw}},
                       [=](Inputs in) { return argsort(in[0], {.descending = descending}); });
         }
       }
@@ -28,18 +28,18 @@ TEST_F(Sorting, OfLinesOfAnyLengthBothWays) {
   }
 }
 
-TEST_F(Sorting, AlongTheFirstAxisAndOfEveryLie) {
-  for (const Lie lie : all_lies) {
-    expect_same("", {{DType::f32, {129, 17}, lie}}, [](Inputs in) { return argsort(in[0], 0); });
-    expect_same("", {{DType::i16, {129, 17}, lie}}, [](Inputs in) { return sort(in[0], 1); });
+TEST_F(Sorting, AlongTheFirstAxisAndOfEveryLayout) {
+  for (const Arrangement arrangement : all_arrangements) {
+    expect_same("", {{DType::f32, {129, 17}, arrangement}}, [](Inputs in) { return argsort(in[0], 0); });
+    expect_same("", {{DType::i16, {129, 17}, arrangement}}, [](Inputs in) { return sort(in[0], 1); });
   }
 }
 
 TEST_F(Sorting, OfOneVeryLongLine) {
   const Shape shape = long_shape();
   for (const DType dtype : all_dtypes) {
-    expect_same("Sort", {{dtype, shape, Lie::dense, Draw::any}}, [](Inputs in) { return sort(in[0]); });
-    expect_same("Sort", {{dtype, shape, Lie::dense, Draw::moderate}}, [](Inputs in) { return argsort(in[0]); });
+    expect_same("Sort", {{dtype, shape, Arrangement::dense, Draw::any}}, [](Inputs in) { return sort(in[0]); });
+    expect_same("Sort", {{dtype, shape, Arrangement::dense, Draw::moderate}}, [](Inputs in) { return argsort(in[0]); });
   }
 }
 
@@ -50,9 +50,9 @@ TEST_F(Sorting, TopKOfAFewOrNearlyAll) {
       for (const std::int64_t k : {std::int64_t{1}, n / 100 + 1, n / 3, std::min<std::int64_t>(n, 2048), n - 1, n}) {
         for (const bool largest : {false, true}) {
           const Draw draw = largest ? Draw::any : Draw::sparse;
-          expect_same("TopKV2", {{dtype, shape, Lie::dense, draw}},
+          expect_same("TopKV2", {{dtype, shape, Arrangement::dense, draw}},
                       [=](Inputs in) { return topk(in[0], k, {.largest = largest}).values; });
-          expect_same("TopKV2", {{dtype, shape, Lie::dense, draw}},
+          expect_same("TopKV2", {{dtype, shape, Arrangement::dense, draw}},
                       [=](Inputs in) { return topk(in[0], k, {.largest = largest}).indices; });
         }
       }
@@ -77,7 +77,7 @@ TEST_F(Sorting, FindsDistinctElements) {
   for (const DType dtype : all_dtypes) {
     for (const Shape& shape : {Shape{0}, Shape{1}, Shape{7, 3}, Shape{2048}, Shape{2049}, Shape{300, 1001}}) {
       for (const Draw draw : {Draw::any, Draw::moderate, Draw::sparse}) {
-        const std::vector<Input> in{{dtype, shape, Lie::dense, draw}};
+        const std::vector<Input> in{{dtype, shape, Arrangement::dense, draw}};
         expect_same("Unique", in, [](Inputs x) { return unique_values(x[0]); });
         expect_same("Unique", in, [](Inputs x) { return unique_all(x[0]).inverse_indices; });
         for (const std::int64_t size : {0, 3, 5000}) {

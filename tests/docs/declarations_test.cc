@@ -44,6 +44,7 @@ class [[nodiscard]] C {
   explicit C(int);
   ~C();
   Tensor shown(std::function<void()> done = {}, Site site = {}) const;  // not about what follows
+  Tensor operator()(const Tensor& x, Site site = {}) const;
   static C made();
   friend bool operator==(const C&, const C&) = default;
   struct Inner {
@@ -92,8 +93,8 @@ const DeclaredType& type(const Declarations& all, std::string_view name) {
 TEST(Declarations, AreFunctionsTemplatesOperatorsAndPublicMembersInOrder) {
   std::vector<std::string> names;
   for (const DeclaredFunction& each : parse_declarations(header).functions) names.push_back(each.name);
-  EXPECT_EQ(names, (std::vector<std::string>{"a", "a_too", "b", "operator-", "C::shown", "C::made", "operator<=", "j", "k",
-                                             "operator~", "l"}));
+  EXPECT_EQ(names, (std::vector<std::string>{"a", "a_too", "b", "operator-", "C::shown", "C::operator()", "C::made",
+                                             "operator<=", "j", "k", "operator~", "l"}));
 }
 
 TEST(Declarations, AreToldOnOneLineWithoutTheCallersSite) {
@@ -103,6 +104,7 @@ TEST(Declarations, AreToldOnOneLineWithoutTheCallersSite) {
   EXPECT_EQ(function(all, "a_too").text, "Tensor a_too(int64_t n)");
   EXPECT_EQ(function(all, "b").text, "std::vector<T> b<T>(const Tensor& x)");
   EXPECT_EQ(function(all, "C::shown").text, "Tensor shown(std::function<void()> done = {})");
+  EXPECT_EQ(function(all, "C::operator()").text, "Tensor operator()(const Tensor& x)");
   EXPECT_EQ(function(all, "j").text, "ShardedTensor j(const ShardedTensor& x)");
 }
 
@@ -121,6 +123,13 @@ TEST(Declarations, OfOperatorsNameTheFunctionTheyStandFor) {
   EXPECT_EQ(function(all, "operator-").stands_for, "a");
   EXPECT_EQ(function(all, "operator<=").stands_for, "a");
   EXPECT_EQ(function(all, "operator~").stands_for, "k");
+}
+
+TEST(Declarations, OfTypesSayHowTheyAreMade) {
+  const Declarations all = parse_declarations(header);
+  EXPECT_EQ(type(all, "C").constructors, (std::vector<std::string>{"C(int)"}));
+  EXPECT_EQ(type(all, "AOptions").constructors, (std::vector<std::string>{"AOptions(int value)"}));
+  EXPECT_TRUE(type(all, "Inner").constructors.empty());
 }
 
 TEST(Declarations, OfTypesHaveTheirPublicFieldsAndValues) {

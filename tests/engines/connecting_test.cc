@@ -82,7 +82,7 @@ TEST(Connecting, EndsByTheDeadline) {
       require(false, "it believes that it has connected");
     } catch (const DeadlineExceeded& e) {
       require(Clock::now() - begin < 500ms + 1s, "it took longer than its deadline");
-      require(e.message().find("was not connected in time to 2") != std::string::npos, e.message());
+      require(e.message().find("was not connected in time to member 2") != std::string::npos, e.message());
     } catch (const ExchangeFailed& e) {
       // Another's deadline came first.
       require(e.message().find("closed its connection") != std::string::npos, e.message());

@@ -63,8 +63,8 @@ TEST(SharedSegment, IsSeenByOtherProcesses) {
 TEST(SharedSegment, SaysWhyItCannotBeReached) {
   const SharedSegment segment = SharedSegment::create(4096);
   const std::string here = segment.location();
-  EXPECT_THAT(refusal_of(with_word(here, 0, "another-boot"), 4096), HasSubstr("lies on another host"));
-  EXPECT_THAT(refusal_of(with_word(here, 1, "pid:[1]"), 4096), HasSubstr("lies in another container"));
+  EXPECT_THAT(refusal_of(with_word(here, 0, "another-boot"), 4096), HasSubstr("is on another host"));
+  EXPECT_THAT(refusal_of(with_word(here, 1, "pid:[1]"), 4096), HasSubstr("is in another container"));
   EXPECT_THAT(refusal_of(with_word(here, 3, "1000000"), 4096), HasSubstr("is gone"));
   EXPECT_THAT(refusal_of(with_word(here, 4, "1"), 4096), HasSubstr("is not the one that made it"));
   EXPECT_THAT(refusal_of(here, 8192), HasSubstr("it has 4096 bytes where 8192 were expected"));

@@ -5,6 +5,7 @@
 #include <thread>
 #include <vector>
 
+#include "tutti/hal/carried_error.h"
 #include "tutti/hal/failure.h"
 #include "tutti/hal/known_order.h"
 #include "tutti/hal/timeline.h"
@@ -135,6 +136,28 @@ TEST(Failure, IsThrownAsItsKindWithItsOrigin) {
     EXPECT_EQ(e.message(), "why (op Op on GPU:3)");
     EXPECT_EQ(e.site(), here);
   }
+}
+
+TEST(Failure, ThrowsAnErrorThatIsCarriedAsItWasThrown) {
+  struct NoAnswer : CarriedError {
+    using CarriedError::CarriedError;
+    [[noreturn]] void raise(const std::string& also) const override { throw NoAnswer(message() + also, site()); }
+  };
+  const Site there;
+  const FailureRef failure =
+      failure_from(std::make_exception_ptr(NoAnswer("nobody answers", there)), FailureKind::kernel, "Op", "CPU:0", Site{});
+  EXPECT_EQ(failure->to_string(), "nobody answers (op Op on CPU:0)");
+  EXPECT_FALSE(failure->is_told());
+  for (int i = 0; i < 2; ++i) {
+    try {
+      failure->raise("; 1 more failure");
+      FAIL() << "nothing was thrown";
+    } catch (const NoAnswer& e) {
+      EXPECT_EQ(e.message(), "nobody answers; 1 more failure");
+      EXPECT_EQ(e.site(), there);
+    }
+  }
+  EXPECT_TRUE(failure->is_told());
 }
 
 TEST(Failure, FromAnythingThatIsThrownHasAReason) {

@@ -114,6 +114,30 @@ TEST_F(HostsCollectives, CompleteWhenALinkThatWasCutInTheMiddleIsBackInTime) {
   job.expect_success();
 }
 
+TEST_F(HostsCollectives, EndOnEveryHostWhereTwoCannotReachEachOtherAndNameThem) {
+  const Witness<Cut> cut;
+  const Witness<Board> board;
+  Job job = start(soon, [&](int rank, const Mesh& mesh) {
+    // The coordinator hears of all of them, so nobody is lost.
+    const std::string what = failure_of(mesh, rank, *cut, 4 * soon + 2 * slack);
+    const bool is_by_1 = what.find("rank 2 cannot be reached from rank 1: its host has answered nothing for") != what.npos;
+    const bool is_by_2 = what.find("rank 1 cannot be reached from rank 2: its host has answered nothing for") != what.npos;
+    require(is_by_1 || is_by_2, what);
+    barrier(mesh, {.timeout = 30s});
+    board->count.fetch_add(1);
+    await_at_least(board->stage, 1);
+    // Connections are made anew, by all of them.
+    for (int i = 0; i < 2; ++i) require_sum(summed(mesh, rank, 1000));
+  });
+  await_traffic(2, 4 * large);
+  cut->is_now();
+  network().cut(1, 2);
+  await_at_least(board->count, world);
+  network().heal(1, 2);
+  board->stage = 1;
+  job.expect_success();
+}
+
 TEST_F(HostsCollectives, EndOnEveryHostWhenTheCoordinatorsIsCutOff) {
   const Witness<Cut> cut;
   Job job = start(soon, [&](int rank, const Mesh& mesh) {

@@ -65,7 +65,7 @@ class Hosts : public testing::Test {
 
   // body(rank, mesh), on every host: one simulated GPU each, in one dimension.
   [[nodiscard]] Job start(std::chrono::milliseconds dead_after, const std::function<void(int, const Mesh&)>& body) const {
-    return start_unmet(dead_after, [&](int rank, const Mesh& mesh) {
+    return start_unmet(dead_after, [body](int rank, const Mesh& mesh) {
       barrier(mesh, {.name = "all are here", .timeout = 30s});
       body(rank, mesh);
     });
@@ -81,7 +81,7 @@ class Hosts : public testing::Test {
     const Visit at(network(), coordinator_host);
     return Job(
         coordinator,
-        [&](int rank) {
+        [this, dead_after, body](int rank) {  // lives as long as the job: a rank may be started again
           network().enter(rank);
           simulate_gpus(1);
           join_job({.heartbeat = 50ms, .dead_after = dead_after});

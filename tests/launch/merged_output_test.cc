@@ -45,7 +45,7 @@ class MergedOutputTest : public testing::Test {
   void take(std::size_t source, std::string_view bytes) { output_.take(source, bytes, now_); }
   void pass(std::chrono::milliseconds time) {
     now_ += time;
-    output_.settle(now_);
+    output_.show_due(now_);
   }
 
   std::array<int, 2> ends_{};

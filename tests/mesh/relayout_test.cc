@@ -104,7 +104,7 @@ TEST_F(Steps, AreRefusedBetweenMeshesAndRanks) {
   EXPECT_THAT(refusal<InvalidArgument>([&] {
                 relayout(x, Layout::replicated(create_mesh({{"x", 6}}), 1));
               }),
-              HasSubstr("relayout stays on one mesh; the tensor lies on |x=2,y=3|"));
+              HasSubstr("relayout stays on one mesh; the tensor is on |x=2,y=3|"));
   EXPECT_EQ(refusal<ShapeError>([&] { relayout(x, Layout::replicated(mesh_, 2)); }),
             "relayout: the layout (unsharded, unsharded) is for tensors of 2 axes; this one has 1");
   const ShardedTensor odd = zeros({4}, Layout::batch_sharded(mesh_, "x", 1));

@@ -179,12 +179,13 @@ TEST_P(ShardedOps, KeepTheShardingOfRowsColumnsAndBatches) {
 TEST_P(ShardedOps, SayWhichRelayoutToDo) {
   const Mesh mesh = mesh_of({2, 2});
   const auto tensor = [&](const std::vector<std::string>& specs) { return ones({4, 4}, Layout(specs, mesh)); };
-  EXPECT_EQ(refusal<InvalidArgument>([&] {
-              tensor({"x", unsharded}) + tensor({"y", unsharded});
-            }),
-            "add: inputs of the layouts (x, unsharded) and (y, unsharded) cannot be joined where they lie: of the second axis 0 "
-            "is sharded "
-            "over 'y', but goes with an axis sharded over 'x'. Use relayout(second, Layout({\"x\", unsharded}, mesh)) first");
+  EXPECT_EQ(
+      refusal<InvalidArgument>([&] {
+        tensor({"x", unsharded}) + tensor({"y", unsharded});
+      }),
+      "add: inputs of the layouts (x, unsharded) and (y, unsharded) cannot be combined without moving data: of the second axis 0 "
+      "is sharded "
+      "over 'y', but goes with an axis sharded over 'x'. Use relayout(second, Layout({\"x\", unsharded}, mesh)) first");
   EXPECT_THAT(refusal<InvalidArgument>([&] {
                 tensor({"x", unsharded}) * tensor({unsharded, "x"});
               }),
@@ -193,7 +194,8 @@ TEST_P(ShardedOps, SayWhichRelayoutToDo) {
       refusal<InvalidArgument>([&] {
         matmul(tensor({"x", unsharded}), tensor({unsharded, "x"}));
       }),
-      "matmul: inputs of the layouts (x, unsharded) and (unsharded, x) cannot be joined where they lie: of the second axis 1 is "
+      "matmul: inputs of the layouts (x, unsharded) and (unsharded, x) cannot be combined without moving data: of the second "
+      "axis 1 is "
       "sharded over 'x', which shards another axis already. Use relayout(second, Layout({unsharded, unsharded}, mesh)) first");
   EXPECT_THAT(refusal<InvalidArgument>([&] {
                 matmul(tensor({"x", "y"}), tensor({"x", unsharded}));
@@ -213,7 +215,7 @@ TEST_P(ShardedOps, SayWhatElseIsWrong) {
   EXPECT_THAT(refusal<InvalidArgument>([&] {
                 a + ones({4, 3}, Layout::replicated(mesh_of({4}), 2));
               }),
-              HasSubstr("add: all inputs must lie on one mesh; there are |x=2,y=2|"));
+              HasSubstr("add: all inputs must be on one mesh; there are |x=2,y=2|"));
   EXPECT_THROW(sum(a, {2}), ShapeError);
   EXPECT_THROW(mean(cast(a, DType::i32)), DTypeError);
   EXPECT_THROW(a + ShardedTensor(), InvalidArgument);

@@ -1,6 +1,7 @@
-// Sharded tensors: put together, taken apart, cut up, made where they lie.
+// Sharded tensors: put together, taken apart, cut up, made in place.
 #include <sstream>
 
+#include "conformance/recorder.h"
 #include "mesh/meshes.h"
 
 namespace tutti::meshes {
@@ -114,6 +115,34 @@ TEST_P(Sharded, DrawsWithoutAKeyAdvanceTheGeneratorAsThoseOfAPlainTensorDo) {
   expect_sharded(uniform(shape, layout), layout, next, "the second");
   Generator own(21);
   expect_sharded(uniform(shape, layout, {.generator = &own}), layout, plain, "a generator of the same seed");
+}
+
+// Whoever runs recorded draws again gets what the generator has next, and devices that hold the same elements get the same.
+TEST_P(Sharded, DrawsThatAreRunAgainAreThoseThatAPlainTensorsWouldBe) {
+  const Mesh mesh = mesh_of({4});
+  const Shape shape{8, 4};
+  for (const Layout& layout :
+       {Layout::batch_sharded(mesh, "x", 2), Layout::inner_sharded(mesh, "x", 2), Layout::replicated(mesh, 2)}) {
+    set_seed(21);
+    const std::vector<Tensor> plain{uniform(shape), uniform(shape), uniform(shape), uniform(shape)};
+    set_seed(21);
+    conformance::Recorder recorder;
+    ShardedTensor made;
+    {
+      const ExecutorScope recording(recorder);
+      made = uniform(shape, layout);
+    }
+    expect_sharded(made, layout, plain[0], layout.to_string());
+    for (std::size_t run = 1; run < 4; ++run) {
+      const std::vector<Tensor> values = recorder.replay({});
+      std::vector<Tensor> shards;
+      for (const Tensor& shard : made.shards()) shards.push_back(values[recorder.slot_of(shard)]);
+      expect_sharded(pack(shards, layout), layout, plain[run], layout.to_string() + ", again");
+    }
+    set_seed(21);
+    const auto step = capture([&] { return uniform(shape, layout).shards(); });
+    for (const Tensor& wanted : plain) expect_sharded(pack(step(), layout), layout, wanted, layout.to_string() + ", captured");
+  }
 }
 
 // Each process would draw from a generator of its own, and their parts would not be of one tensor.

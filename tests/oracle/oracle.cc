@@ -6,6 +6,8 @@
 #include <cstdlib>
 #include <numeric>
 
+#include "runner/python.h"
+
 namespace tutti::oracle {
 
 namespace {
@@ -161,14 +163,8 @@ void Oracle::add_output(std::uint64_t seed, const std::string& op, const std::st
 void Oracle::judge() {
   cases_.close();
   data_.close();
-  // The bundle for GPU machines brings the judges along and names the Python that has NumPy there.
-  const char* bundled = std::getenv("TUTTI_TEST_JUDGES");
-  const char* python = std::getenv("TUTTI_TEST_PYTHON");
-  const std::filesystem::path folder = bundled != nullptr ? std::filesystem::path(bundled) : std::filesystem::path(TUTTI_JUDGES);
-  // -I: whatever Python environment the user has set up, Debian's own NumPy answers.
-  const std::string command = std::string(python != nullptr ? python : "/usr/bin/python3 -I") + " '" +
-                              (folder / "judge.py").string() + "' '" + (folder_ / "cases").string() + "' '" +
-                              (folder_ / "data").string() + "'";
+  const std::string command = python_with_numpy(std::filesystem::path(TUTTI_JUDGES) / "judge.py") + " '" +
+                              (folder_ / "cases").string() + "' '" + (folder_ / "data").string() + "'";
   EXPECT_EQ(std::system(command.c_str()), 0)
       << "NumPy disagrees, or Debian's Python with NumPy (python3-numpy) is missing; see the lines above";
 }

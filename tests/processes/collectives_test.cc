@@ -192,7 +192,7 @@ TEST(ProcessCollectives, PrintBothSidesWhereShapesDiffer) {
   Job job(2, [&](int rank) {
     const Mesh mesh = line_of_all();
     const std::vector<Tensor> got = all_reduce(local_parts(mesh, {rank == 0 ? 3 : 4}, DType::f32), mesh, "x", Reduction::sum);
-    const std::string what = thrown_by<Error>([&] { (void)numbers(got[0]); }, 20s);
+    const std::string what = thrown_by<MeetingMismatch>([&] { (void)numbers(got[0]); }, 20s);
     require_in(what, "AllReduce sum of float32 (3)");
     require_in(what, "AllReduce sum of float32 (4)");
     // The others go on.
@@ -202,12 +202,35 @@ TEST(ProcessCollectives, PrintBothSidesWhereShapesDiffer) {
   job.expect_success();
 }
 
+TEST(ProcessCollectives, ThatFailedAndWereReadAreNotToldAgainByABarrier) {
+  Job job(2, [&](int rank) {
+    const Mesh mesh = line_of_all();
+    const std::vector<Tensor> mine = local_parts(mesh, {rank == 0 ? 4 : 8}, DType::f32);  // not of one shape
+    const std::vector<std::vector<Tensor>> all{all_reduce(mine, mesh, "x", Reduction::sum),
+                                               all_reduce(mine, mesh, "x", Reduction::mean),
+                                               all_gather(mine, mesh, "x", 0),
+                                               broadcast(mine, mesh, "x", 0),
+                                               reduce_scatter(mine, mesh, "x", 0, Reduction::max),
+                                               all_to_all(mine, mesh, "x", 0, 0)};
+    for (const std::vector<Tensor>& got : all) (void)thrown_by<MeetingMismatch>([&] { (void)read<float>(got[0]); }, 20s);
+    barrier(mesh, {.name = "told", .timeout = 60s});
+    sync_devices();
+    (void)thrown_by<MeetingMismatch>([&] { (void)read<float>(all[0][1]); }, 20s);
+    const std::vector<Tensor> not_read = all_reduce(mine, mesh, "x", Reduction::mean);
+    (void)thrown_by<MeetingMismatch>([&] { barrier(mesh, {.name = "news", .timeout = 60s}); }, 60s);
+    barrier(mesh, {.name = "told again", .timeout = 60s});
+    (void)thrown_by<MeetingMismatch>([&] { (void)read<float>(not_read[0]); }, 20s);
+    barrier(mesh, {.name = "read after all", .timeout = 60s});
+  });
+  job.expect_success();
+}
+
 TEST(ProcessCollectives, AreNamedAsTheProgramCalledThem) {
   Job job(2, [&](int rank) {
     const Mesh mesh = line_of_all();
     const Reduction mine = rank == 0 ? Reduction::mean : Reduction::sum;
     const Tensor got = all_reduce(local_parts(mesh, {3}, DType::f32), mesh, "x", mine)[0];
-    const std::string what = thrown_by<Error>([&] { (void)numbers(got); }, 20s);
+    const std::string what = thrown_by<MeetingMismatch>([&] { (void)numbers(got); }, 20s);
     require_in(what, "AllReduce mean of float32 (3)");
     require_in(what, "AllReduce sum of float32 (3)");
     const Tensor part = reduce_scatter(local_parts(mesh, {4}, DType::f32), mesh, "x", 0, mine)[0];
@@ -248,8 +271,10 @@ TEST(ProcessCollectives, FailWithTheNameOfARankThatDied) {
       for (;;) ::pause();
     }
     const std::vector<Tensor> got = all_reduce(mine, mesh, "x", Reduction::sum);
-    const std::string what = thrown_by<Error>([&] { (void)numbers(got[0]); }, 20s);
-    require_in(what, "rank 1");
+    const std::string what = thrown_by<MemberLost>([&] { (void)numbers(got[0]); }, 20s);
+    require_in(what, "AllReduce sum of float32 (1000) of world");
+    require_in(what, "rank 1 (");
+    require(thrown_by<MemberLost>([&] { got[0].sync(); }, 20s) == what, "the value fails in one way");
     (void)thrown_by<MemberLost>([&] { barrier(mesh, {.timeout = 30s}); }, 20s);
     require(item<float>(sum(ones({10}))) == 10, "what needs no other process works on");
   });

@@ -25,11 +25,11 @@ def tutti(*words, cwd=None, **settings):
 
 class Usage(unittest.TestCase):
     def test_help_names_every_command_within_80_columns(self):
-        for words in (["--help"], ["devices", "--help"], ["demo", "--help"], ["ops", "--help"], ["run", "--help"], []):
+        for words in (["--help"], ["devices", "--help"], ["demo", "--help"], ["ops", "--help"], ["run", "--help"], ["lint", "--help"], []):
             done = tutti(*words)
             self.assertEqual(done.returncode, 0, done.stderr)
             self.assertLessEqual(max(map(len, done.stdout.splitlines())), 80, done.stdout)
-        for name in ("devices", "demo", "ops", "run", "launch", "barrier", "coordinator", "--version"):
+        for name in ("devices", "demo", "ops", "run", "launch", "barrier", "coordinator", "lint", "--version"):
             self.assertIn(name, tutti("--help").stdout)
         for name in ("--trace", "--gpus", "--steps"):
             self.assertIn(name, tutti("demo", "--help").stdout)
@@ -53,6 +53,8 @@ class Usage(unittest.TestCase):
         self.assert_refused(["devices", "--jsno"], "unknown option '--jsno'; did you mean '--json'?")
         self.assert_refused(["demo", "--step", "3"], "did you mean '--steps'?")
         self.assert_refused(["demo", "--step=3"], "did you mean '--steps'?")
+        self.assert_refused(["demo", "--steps", "3"], "--guide")
+        self.assert_refused(["demo", "--guide", "--with-syncs"], "--guide")
         self.assert_refused(["--verison"], "did you mean '--version'?")
 
     def test_bad_values_are_refused(self):
@@ -182,18 +184,63 @@ class Ops(unittest.TestCase):
         for each in found["ops"]:
             self.assertEqual(list(each), ["name", "dtypes", "gradient"])
         (exp,) = json.loads(tutti("ops", "exp", "--json").stdout)["functions"]
-        self.assertEqual((exp["ops"], exp["syncs"], exp["gradient"]), (["Exp"], None, True))
+        self.assertEqual((exp["ops"], exp["syncs"], exp["gradient"]), (["Exp"], None, "yes"))
         self.assertEqual(exp["dtypes"]["cpu"], ["float16", "bfloat16", "float32", "float64"])
 
 
-class Demo(unittest.TestCase):
+class InAFolder(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
 
+    def interrupt(self, *words):
+        running = subprocess.Popen([COMMAND, *words], env=environment(), cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.addCleanup(running.kill)
+        self.assertTrue(running.stdout.read(1))  # it is under way
+        running.send_signal(signal.SIGINT)
+        running.communicate(timeout=60)
+        return running
+
+
+class Demo(InAFolder):
+    def test_trains_without_a_wait_and_writes_a_page(self):
+        done = tutti("demo", "--epochs", "4", cwd=self.folder)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        lines = done.stdout.splitlines()
+        self.assertLessEqual(max(map(len, lines)), 80, done.stdout)
+        self.assertLessEqual(len(lines), 40, done.stdout)
+        said = " ".join(done.stdout.split())
+        self.assertIn("Using MirroredStrategy with devices (", said)
+        self.assertIn("Epoch 4/4: loss ", said)
+        self.assertIn("0 host waits in 160 steps", said)
+        self.assertGreater(float(re.search(r"([\d.]+) % of 1024 other points are right", said)[1]), 60)
+        page = (self.folder / "tutti-demo.html").read_text()
+        self.assertTrue(page.startswith("<!doctype html>") or page.startswith("<!DOCTYPE html>"), page[:80])
+        self.assertIn("GPU:0 stream", page)
+        self.assertEqual([path.name for path in self.folder.iterdir()], ["tutti-demo.html"])
+
+    def test_shows_what_the_usual_waits_cost(self):
+        done = tutti("demo", "--with-syncs", "--epochs", "1", "--gpus", "2", "--page", "a.html", cwd=self.folder)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertLessEqual(max(map(len, done.stdout.splitlines())), 80, done.stdout)
+        ours, naive = map(int, re.search(r"host waits in steps +(\d+) +(\d+)", done.stdout).groups())
+        self.assertEqual((ours, naive), (0, 160))
+        self.assertRegex(done.stdout, r"src/tools/demo\.cc:\d+")  # the ledger has them by line
+        self.assertEqual([path.name for path in self.folder.iterdir()], ["a.html"])
+
+    def test_an_error_is_one_line_and_exit_status_1(self):
+        done = tutti("demo", "--epochs", "1", "--page", "no/such/folder/page.html", cwd=self.folder)
+        self.assertEqual(done.returncode, 1)
+        self.assertRegex(done.stderr, r"\Atutti: error: .*no/such/folder/.*\n\Z")
+
+    def test_interrupt_ends_it(self):
+        self.assertEqual(self.interrupt("demo", "--epochs", "10000").returncode, -signal.SIGINT)
+
+
+class Guide(InAFolder):
     def test_shows_the_guides_steps_and_writes_a_trace(self):
-        done = tutti("demo", "--steps", "100", cwd=self.folder)
+        done = tutti("demo", "--guide", "--steps", "100", cwd=self.folder)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         lines = done.stdout.splitlines()
         self.assertLessEqual(max(map(len, lines)), 80, done.stdout)
@@ -235,7 +282,7 @@ class Demo(unittest.TestCase):
         self.assertEqual(len(set(lanes)), len([e for e in events if e["name"] == "thread_name"]))
 
     def test_options_are_obeyed(self):
-        done = tutti("demo", "--steps", "10", "--gpus", "1", "--trace", "elsewhere.json", cwd=self.folder)
+        done = tutti("demo", "--guide", "--steps", "10", "--gpus", "1", "--trace", "elsewhere.json", cwd=self.folder)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual([path.name for path in self.folder.iterdir()], ["elsewhere.json"])
         if "There is no GPU here" in done.stdout:
@@ -244,18 +291,12 @@ class Demo(unittest.TestCase):
         self.check_trace(self.folder / "elsewhere.json")
 
     def test_an_error_is_one_line_and_exit_status_1(self):
-        done = tutti("demo", "--steps", "10", "--trace", "no/such/folder/trace.json", cwd=self.folder)
+        done = tutti("demo", "--guide", "--steps", "10", "--trace", "no/such/folder/trace.json", cwd=self.folder)
         self.assertEqual(done.returncode, 1)
         self.assertRegex(done.stderr, r"\Atutti: error: .*no/such/folder/trace\.json.*\n\Z")
 
     def test_interrupt_ends_it(self):
-        command = [COMMAND, "demo", "--steps", "1000000"]
-        running = subprocess.Popen(command, env=environment(), cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        self.addCleanup(running.kill)
-        self.assertTrue(running.stdout.read(1))  # it is under way
-        running.send_signal(signal.SIGINT)
-        running.communicate(timeout=60)
-        self.assertEqual(running.returncode, -signal.SIGINT)
+        self.assertEqual(self.interrupt("demo", "--guide", "--steps", "1000000").returncode, -signal.SIGINT)
 
 
 if __name__ == "__main__":

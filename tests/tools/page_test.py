@@ -34,6 +34,7 @@ from selenium.webdriver.support.ui import WebDriverWait
 COMMAND, PROGRAM = os.path.abspath(sys.argv.pop(1)), os.path.abspath(sys.argv.pop(1))
 SCREENSHOTS = pathlib.Path(sys.argv.pop(1)) if len(sys.argv) > 1 else None
 MANY = 100_000
+HERE = pathlib.Path(__file__).resolve().parent
 
 
 def report_of(folder, name, steps, **settings):
@@ -364,6 +365,26 @@ class Looks(Page):
                         self.shoot(f"{name}-{theme}-{width}-chosen")
                         self.browser.execute_script("document.getElementById('sites').scrollIntoView()")
                         self.shoot(f"{name}-{theme}-{width}-sites")
+
+
+class Trace(Page):
+    def test_a_trace_of_another_program_is_shown_with_its_lines(self):
+        folder = self.folder / "traced"
+        folder.mkdir()
+        shutil.copy(HERE.parent / "trace/recorded/training_before.tutti-trace", folder)
+        subprocess.run([COMMAND, "trace", "--read", folder], check=True, capture_output=True, timeout=120)
+        for theme, width in (("light", 1280), ("dark", 400)):
+            self.open(folder / "report.html", theme, width)
+            self.drawn()
+            self.shoot(f"trace-{theme}-{width}")
+        self.assertEqual(len(self.visible_rows()), len(self.report()["sites"]))
+        row = self.row_of("deferrable")
+        self.assertIn("losses.append(loss.item())", row.text)
+        row.click()
+        self.find("#next-sync").click()
+        self.drawn()
+        self.assertIn("Waited for", self.find("#details").text)
+        self.assertIn("torch_training.py:34", self.find("#details").text)
 
 
 class Size(Page):

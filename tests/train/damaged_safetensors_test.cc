@@ -1,10 +1,10 @@
 // A file that is cut off, changed, or another's gives an error with the place, and changes nothing.
 #include <gmock/gmock.h>
 
-#include "train/saved_files.h"
+#include "data/saved_files.h"
 #include "tutti/train/safetensors.h"
 
-namespace tutti::testing_train {
+namespace tutti::testing_data {
 namespace {
 
 // Read in the order of their names: what is wrong with the second must be found before the first changes.
@@ -180,4 +180,4 @@ TEST_F(DamagedSafetensors, ThatAreNoFilesAreRefused) {
 }
 
 }  // namespace
-}  // namespace tutti::testing_train
+}  // namespace tutti::testing_data

@@ -36,6 +36,11 @@ TEST(Layers, FrozenOnesKeepTheirValues) {
   EXPECT_EQ(parameters(net).size(), 2U);
   freeze(net.hidden, false);
   EXPECT_EQ(parameters(net).size(), 4U);
+  const BatchNorm norm(3);
+  freeze(norm);
+  EXPECT_EQ(parameters(norm).size(), 0U);
+  freeze(norm, false);
+  EXPECT_EQ(parameters(norm).size(), 2U) << "its statistics do not learn";
 }
 
 TEST(Layers, DenseTakesAnyLeadingAxesAndRefusesOtherWidths) {

@@ -1,4 +1,5 @@
 // No op is forgotten: each has a rule for its gradient, or its row says why it has none.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "tutti/exec/op_table.h"
@@ -8,11 +9,35 @@ namespace tutti {
 
 namespace {
 
-TEST(GradientRules, AreThereForEveryOpOrItsRowSaysWhyNot) {
+std::vector<std::string> rows_that_say_nothing() {
+  std::vector<std::string> out;
   for (const OpRow* row : list_ops()) {
     if (row->kind == OpKind::order) continue;  // it has no tensors
-    EXPECT_TRUE(row->gradient.apply != nullptr || row->gradient.none != nullptr)
-        << row->name << " has neither: state a rule (OpDefinition::gradient, register_gradient), or no_gradient(why)";
+    if (row->gradient.apply == nullptr && row->gradient.none == nullptr) out.push_back(row->name);
+  }
+  return out;
+}
+
+TEST(GradientRules, AreThereForEveryOpOrItsRowSaysWhyNot) {
+  EXPECT_THAT(rows_that_say_nothing(), testing::IsEmpty())
+      << "state a rule (OpDefinition::gradient, register_gradient), or no_gradient(why)";
+}
+
+void infer_like_first(Inference& in) { in.output(in.dtype(0), in.shape(0)); }
+void copy_floats(const KernelCall& call, KernelContext&) {
+  for (std::int64_t i = 0; i < call.in(0).count(); ++i) call.out().as<float>()[i] = call.in(0).as<float>()[i];
+}
+
+TEST(GradientRules, ThatAreMissingAreNoticedHereAndAtTheCall) {
+  const OpRow& own = register_op({.name = "OpThatSaysNothing", .infer = infer_like_first}, {.cpu = copy_floats});
+  EXPECT_THAT(rows_that_say_nothing(), testing::ElementsAre("OpThatSaysNothing"));
+  const auto call = [&](const Tensor& x) { return sum(call_op(own, std::vector{x})[0]); };
+  try {
+    (void)grad(call)(ones({2}));
+    FAIL() << "it was differentiated";
+  } catch (const NoGradient& error) {
+    EXPECT_THAT(error.what(), testing::HasSubstr("OpThatSaysNothing has no gradient: its row states no rule"));
+    EXPECT_THAT(error.what(), testing::HasSubstr("rules_test.cc"));
   }
 }
 

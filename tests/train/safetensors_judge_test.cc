@@ -3,10 +3,11 @@
 
 #include <cstdlib>
 
-#include "train/saved_files.h"
+#include "data/saved_files.h"
+#include "runner/python.h"
 #include "tutti/train/safetensors.h"
 
-namespace tutti::testing_train {
+namespace tutti::testing_data {
 namespace {
 
 using SafetensorsJudge = SavedFiles;
@@ -28,7 +29,7 @@ NamedTensors values() {
 const FileMetadata texts{{"format", "pt"}, {"note", "größe \"x\""}};
 
 int run_judge(const std::string& what, const std::string& path) {
-  return std::system((std::string(TUTTI_PYTHON) + " " + TUTTI_SAFETENSORS_JUDGE + " " + what + " '" + path + "'").c_str());
+  return std::system((python_with_numpy(TUTTI_SAFETENSORS_JUDGE) + " " + what + " '" + path + "'").c_str());
 }
 
 TEST_F(SafetensorsJudge, ReadsWhatIsSaved) {
@@ -49,4 +50,4 @@ TEST_F(SafetensorsJudge, WritesWhatIsLoaded) {
 }
 
 }  // namespace
-}  // namespace tutti::testing_train
+}  // namespace tutti::testing_data

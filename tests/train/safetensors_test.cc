@@ -6,9 +6,9 @@
 #include <optional>
 #include <tuple>
 
-#include "train/saved_files.h"
+#include "data/saved_files.h"
 
-namespace tutti::testing_train {
+namespace tutti::testing_data {
 namespace {
 
 using Safetensors = SavedFiles;
@@ -194,4 +194,4 @@ TEST_F(Safetensors, RefuseNamesThatCannotBeWritten) {
 }
 
 }  // namespace
-}  // namespace tutti::testing_train
+}  // namespace tutti::testing_data

@@ -6,10 +6,10 @@
 #include <csignal>
 #include <cstdlib>
 
-#include "train/saved_files.h"
+#include "data/saved_files.h"
 #include "tutti/train/safetensors.h"
 
-namespace tutti::testing_train {
+namespace tutti::testing_data {
 namespace {
 
 using FailingSaves = SavedFiles;
@@ -80,4 +80,4 @@ TEST_F(FailingSaves, OfValuesThatFailedWriteNothing) {
 }
 
 }  // namespace
-}  // namespace tutti::testing_train
+}  // namespace tutti::testing_data

@@ -117,6 +117,32 @@ TEST(ValueAndGrad, IsZeroWhereNothingDepends) {
   EXPECT_EQ(values(b), (std::vector<float>{0, 0, 0}));
 }
 
+TEST(ValueAndGrad, IsZeroAtCornersThatHaveNoSlope) {
+  const std::vector<float> none{0, 0, 0};
+  const auto [a, b] = grad<0, 1>([](const Tensor& x, const Tensor& y) { return sum(hypot(x, y)); })(zeros({3}), zeros({3}));
+  EXPECT_EQ(values(a), none);
+  EXPECT_EQ(values(b), none);
+  const auto [y, x] = grad<0, 1>([](const Tensor& p, const Tensor& q) { return sum(atan2(p, q)); })(zeros({3}), zeros({3}));
+  EXPECT_EQ(values(y), none);
+  EXPECT_EQ(values(x), none);
+  EXPECT_EQ(values(grad([](const Tensor& p) { return std(p); })(full({3}, 2.5F))), none);
+  EXPECT_EQ(values(grad([](const Tensor& p) { return vector_norm(p); })(zeros({3}))), none);
+}
+
+TEST(ValueAndGrad, OfSeveralValuesForOnePlaceIsThatOfTheOneThatWasSet) {
+  const Tensor places = constant({1L, 0L, 1L});
+  const Tensor slope = grad([&](const Tensor& v) {
+    return sum(at(zeros({2}), {places}).set(v) * constant({3.F, 5.F}));
+  })(ones({3}));
+  EXPECT_EQ(values(slope), (std::vector<float>{0, 3, 5}));
+}
+
+TEST(ValueAndGrad, HasTheDTypeOfItsArgument) {
+  const Tensor slope = grad([](const Tensor& x) { return sum(cast(x, DType::f64) * 3); })(ones({2}, DType::bf16));
+  EXPECT_EQ(slope.dtype(), DType::bf16);
+  EXPECT_EQ(values(cast(slope, DType::f32)), (std::vector<float>{3, 3}));
+}
+
 TEST(ValueAndGrad, IsWhereItsArgumentIsAndComesBackAcrossDevices) {
   simulate_gpus(2);
   const Tensor x = copy_to(ones({3}), "GPU:1");

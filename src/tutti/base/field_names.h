@@ -18,8 +18,15 @@ template <class T>
 struct NeverMade {
   T value;
 };
+#if defined(__clang__)  // of a type without linkage it says that nobody defines it
+#pragma clang diagnostic push
+#pragma clang diagnostic ignored "-Wundefined-internal"
+#endif
 template <class T>
 extern const NeverMade<T> never_made;
+#if defined(__clang__)
+#pragma clang diagnostic pop
+#endif
 
 template <class T>
 struct FieldAddress {

@@ -6,15 +6,19 @@
 
 namespace tutti {
 
-inline constexpr std::array<std::string_view, 28> known_variables{
+inline constexpr std::array<std::string_view, 33> known_variables{
     "TUTTI_ALLOW_TF32",
+    "TUTTI_CACHE_DIR",
     "TUTTI_COMMAND",
     "TUTTI_COORDINATOR",
     "TUTTI_CUDA",
     "TUTTI_CUDA_DEBUG",
     "TUTTI_CUDA_PLAIN_MEMORY",
+    "TUTTI_CUDNN",
     "TUTTI_ENCRYPT",
     "TUTTI_FORCE_GPU_ALLOW_GROWTH",
+    "TUTTI_FUSION",
+    "TUTTI_GRAPHS",
     "TUTTI_JOB_ID",
     "TUTTI_JOB_SECRET",
     "TUTTI_LEAK_REPORT",
@@ -33,6 +37,7 @@ inline constexpr std::array<std::string_view, 28> known_variables{
     "TUTTI_SYNC_REPORT",
     "TUTTI_SYNC_STACKS",
     "TUTTI_TRACE",
+    "TUTTI_TRACE_RECORDER",
     "TUTTI_VISIBLE_DEVICES",
     "TUTTI_WORLD_SIZE",
 };

@@ -10,7 +10,9 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <set>
 #include <type_traits>
+#include <utility>
 
 namespace tutti::detail {
 
@@ -20,7 +22,9 @@ struct Library {
   decltype(&dwfl_begin) begin = nullptr;
   decltype(&dwfl_end) end = nullptr;
   decltype(&dwfl_linux_proc_report) report = nullptr;
+  decltype(&dwfl_report_elf) report_file = nullptr;
   decltype(&dwfl_report_end) report_end = nullptr;
+  decltype(&dwfl_module_build_id) build_id_of = nullptr;
   decltype(&dwfl_build_id_find_debuginfo) find_debuginfo = nullptr;
   decltype(&dwfl_addrmodule) module_of = nullptr;
   decltype(&dwfl_module_addrname) name_of = nullptr;
@@ -44,6 +48,7 @@ struct Library {
       return function != nullptr;
     };
     is_there = look_up(begin, "dwfl_begin") && look_up(end, "dwfl_end") && look_up(report, "dwfl_linux_proc_report") &&
+               look_up(report_file, "dwfl_report_elf") && look_up(build_id_of, "dwfl_module_build_id") &&
                look_up(report_end, "dwfl_report_end") && look_up(find_debuginfo, "dwfl_build_id_find_debuginfo") &&
                look_up(module_of, "dwfl_addrmodule") && look_up(name_of, "dwfl_module_addrname") &&
                look_up(source_of, "dwfl_module_getsrc") && look_up(line_of, "dwfl_lineinfo") &&
@@ -105,29 +110,49 @@ void leave_inlined(Dwfl_Module* module, Dwarf_Addr address, DebugName& out) {
 struct DebugInfo::Session {
   Dwfl_Callbacks callbacks{};
   Dwfl* modules = nullptr;
+  std::set<const Dwfl_Module*> changed;  // files that are not what was mapped
 };
 
-DebugInfo::DebugInfo() {
+std::unique_ptr<DebugInfo::Session> DebugInfo::begin() {
   const Library& dw = library();
-  if (!dw.is_there) return;
-  session_ = std::make_unique<Session>();
-  session_->callbacks.find_elf = open_module;
-  session_->callbacks.find_debuginfo = dw.find_debuginfo;  // by build id, in the usual folders
-  session_->modules = dw.begin(&session_->callbacks);
-  if (session_->modules == nullptr) return;
+  if (!dw.is_there) return nullptr;
+  auto out = std::make_unique<Session>();
+  out->callbacks.find_elf = open_module;
+  out->callbacks.find_debuginfo = dw.find_debuginfo;  // by build id, in the usual folders
+  out->modules = dw.begin(&out->callbacks);
+  return out->modules == nullptr ? nullptr : std::move(out);
+}
+
+DebugInfo::DebugInfo(std::span<const MappedFile> files) : session_(begin()) {
+  if (!session_) return;
+  const Library& dw = library();
+  for (const MappedFile& file : files) {
+    Dwfl_Module* module = dw.report_file(session_->modules, file.path.c_str(), file.path.c_str(), -1, file.begin, true);
+    const unsigned char* id = nullptr;
+    GElf_Addr address = 0;
+    const int bytes = module == nullptr || file.build_id.empty() ? 0 : dw.build_id_of(module, &id, &address);
+    if (bytes > 0 && file.build_id != std::string(reinterpret_cast<const char*>(id), static_cast<std::size_t>(bytes)))
+      session_->changed.insert(module);
+  }
+  (void)dw.report_end(session_->modules, nullptr, nullptr);
+}
+
+DebugInfo::DebugInfo() : session_(begin()) {
+  if (!session_) return;
+  const Library& dw = library();
   (void)dw.report(session_->modules, ::getpid());
   (void)dw.report_end(session_->modules, nullptr, nullptr);
 }
 
 DebugInfo::~DebugInfo() {
-  if (session_ && session_->modules != nullptr) library().end(session_->modules);
+  if (session_) library().end(session_->modules);
 }
 
 DebugName DebugInfo::find(std::uintptr_t address) const {
-  if (!session_ || session_->modules == nullptr) return {};
+  if (!session_) return {};
   const Library& dw = library();
   Dwfl_Module* module = dw.module_of(session_->modules, address);
-  if (module == nullptr) return {};
+  if (module == nullptr || session_->changed.contains(module)) return {};
   DebugName out;
   if (const char* name = dw.name_of(module, address)) out.function = name;
   if (Dwfl_Line* line = dw.source_of(module, address)) {
@@ -154,6 +179,7 @@ namespace tutti::detail {
 
 struct DebugInfo::Session {};
 DebugInfo::DebugInfo() = default;
+DebugInfo::DebugInfo(std::span<const MappedFile>) {}
 DebugInfo::~DebugInfo() = default;
 DebugName DebugInfo::find(std::uintptr_t) const { return {}; }
 std::string DebugInfo::missing() {

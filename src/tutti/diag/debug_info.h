@@ -1,9 +1,10 @@
-// What elfutils' libdw tells of an address in this process. It is loaded when the first address is to be named: a program that
-// asks for no stack does without it.
+// What elfutils' libdw tells of an address, in this process or in one that has ended. It is loaded when the first address is to
+// be named: a program that asks for no stack does without it.
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 
 namespace tutti::detail {
@@ -14,10 +15,17 @@ struct DebugName {
   std::uint32_t line = 0;
 };
 
-// The modules that are loaded now.
+// A program or library as it was mapped.
+struct MappedFile {
+  std::string path;
+  std::uint64_t begin = 0;  // what is added to the addresses of the file
+  std::string build_id;     // its bytes; another file at the same path is not looked at. Empty: not known
+};
+
 class DebugInfo {
  public:
-  DebugInfo();
+  DebugInfo();  // the modules that are loaded now
+  explicit DebugInfo(std::span<const MappedFile> files);
   ~DebugInfo();
   DebugInfo(const DebugInfo&) = delete;
   DebugInfo& operator=(const DebugInfo&) = delete;
@@ -28,6 +36,7 @@ class DebugInfo {
 
  private:
   struct Session;
+  static std::unique_ptr<Session> begin();
   std::unique_ptr<Session> session_;
 };
 

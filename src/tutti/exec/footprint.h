@@ -7,7 +7,7 @@
 
 namespace tutti {
 
-// Exact for what lies dense and for what lies in equal runs at equal distances, as a range of columns does.
+// Exact for what is dense and for what lies in equal runs at equal distances, as a range of columns does.
 MemoryUse footprint(const Operand& operand, const Buffer& buffer, bool is_write);
 
 }  // namespace tutti

@@ -16,12 +16,23 @@ std::uint64_t system_seed() {
 Generator::Generator() : Generator(system_seed()) {}
 
 // All accesses are in one order: who finds the same even version before and after has read between two seeds, not amid one.
-void Generator::set_seed(std::uint64_t seed) noexcept {
+void Generator::set_position(const Reserved& position) noexcept {
   std::uint64_t version = version_.load() & ~std::uint64_t{1};
   while (!version_.compare_exchange_weak(version, version + 1)) version &= ~std::uint64_t{1};
-  key_.store(seed);
-  counter_.store(0);
+  key_.store(position.key);
+  counter_.store(position.counter);
   version_.store(version + 2);
+}
+
+void Generator::set_seed(std::uint64_t seed) noexcept { set_position({.key = seed}); }
+
+Generator::Reserved Generator::position() const noexcept {
+  for (;;) {
+    const std::uint64_t version = version_.load();
+    const Reserved here{key_.load(), counter_.load()};
+    if ((version & 1U) == 0 && version_.load() == version) [[likely]]
+      return here;
+  }
 }
 
 Generator::Reserved Generator::reserve(std::uint64_t blocks) noexcept {
@@ -31,6 +42,15 @@ Generator::Reserved Generator::reserve(std::uint64_t blocks) noexcept {
     if ((version & 1U) == 0 && version_.load() == version) [[likely]]
       return got;
   }
+}
+
+// A part that does not ascend belongs to the next run of the same program.
+Generator::Reserved take(const Draw& draw, TakenNumbers& last) noexcept {
+  if (draw.whole == 0) return draw.generator->reserve(draw.blocks);
+  if (draw.whole != last.whole || draw.part <= last.part) last.from = draw.generator->reserve(draw.blocks);
+  last.whole = draw.whole;
+  last.part = draw.part;
+  return {last.from.key, last.from.counter + draw.skipped};
 }
 
 Generator& default_generator() {

@@ -29,11 +29,34 @@ class Generator {
   // So many blocks, which nobody else gets from this generator: for draws with this key and counter.
   Reserved reserve(std::uint64_t blocks) noexcept;
 
+  // Where it stands, for checkpoints: one that is set there draws what this one is about to draw.
+  [[nodiscard]] Reserved position() const noexcept;
+  void set_position(const Reserved& position) noexcept;
+
  private:
   std::atomic<std::uint64_t> key_;
   std::atomic<std::uint64_t> counter_{0};
   std::atomic<std::uint64_t> version_{0};  // odd while a seed is being set
 };
+
+// Numbers a call takes from a generator when it runs; its attributes begin with the key and the counter to be filled in. Calls
+// that follow each other may be parts of one draw: the first of them takes the blocks of all.
+struct Draw {
+  Generator* generator = nullptr;  // null: the attributes say which
+  std::uint64_t blocks = 0;        // of the whole draw
+  std::uint64_t skipped = 0;       // those of them before this part
+  std::uint32_t whole = 0;         // the number of the draw that this is a part of; 0: it is all of one
+  std::uint32_t part = 0;          // ascends among the parts
+  bool repeats = false;            // no generator: the attributes have what an earlier call drew, as in its gradient
+};
+
+// What the last draw took, for the parts of it that follow.
+struct TakenNumbers {
+  Generator::Reserved from;
+  std::uint32_t whole = 0;
+  std::uint32_t part = 0;
+};
+Generator::Reserved take(const Draw& draw, TakenNumbers& last) noexcept;
 
 // What draws without a key and a generator use.
 Generator& default_generator();

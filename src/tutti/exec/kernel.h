@@ -127,7 +127,7 @@ struct Operand {
     for (std::size_t i = 0; i < rank; ++i) n *= axes[i].size;
     return n;
   }
-  // Elements lie one after the other in row order.
+  // Elements are contiguous in row-major order.
   [[nodiscard]] bool is_dense() const noexcept {
     std::int64_t expected = 1;
     for (std::size_t i = rank; i-- > 0;) {

@@ -1,6 +1,7 @@
 #include "tutti/exec/launch.h"
 
 #include "tutti/exec/footprint.h"
+#include "tutti/exec/launch_listener.h"
 #include "tutti/exec/order.h"
 #include "tutti/exec/payload.h"
 #include "tutti/exec/stream.h"
@@ -53,7 +54,7 @@ void Launch::add(const TensorImpl& tensor, const Shape* like, bool is_write) {
   operand.dtype = tensor.dtype();
   operand.is_immediate = false;
   set_axes(operand, tensor.shape(), tensor.strides(), like);
-  note(buffer, is_write);
+  note(buffer, &tensor, is_write);
 }
 
 void Launch::order_always(const Buffer& buffer) noexcept {
@@ -88,7 +89,7 @@ void Launch::scratch(Buffer& buffer) {
   operand.is_immediate = false;
   operand.rank = 1;
   operand.axes[0] = {static_cast<std::int64_t>(buffer.bytes()), 1};
-  note(buffer, true);
+  note(buffer, nullptr, true);
 }
 
 void Launch::take_axes_in(const MemoryOrder& order) {
@@ -149,6 +150,14 @@ void Launch::run_in_caller() {
   }
   if (traced) [[unlikely]]
     journal::record({.kind = journal::EventKind::run, .name = op_.name.c_str(), .site = site_, .begin = begin, .end = now()});
+  if (detail::thread_state.listener != nullptr) [[unlikely]]
+    tell(*detail::thread_state.listener, current_stream(on_));
+}
+
+void Launch::tell(LaunchListener& listener, DeviceStream& stream) const {
+  InlineVector<LaunchListener::Use, inline_operands> uses;
+  for (const Use& use : uses_) uses.push_back({use.buffer, use.tensor, use.is_write});
+  listener.launched({call(), count_, kernel(), on_, stream, uses.view(), traffic_});
 }
 
 bool Launch::tell(AccessObserver& observer, DeviceStream& stream, const Points& after) const {
@@ -229,6 +238,8 @@ void Launch::submit(DeviceStream& stream) {
                      .value = point.value,
                      .target = point.stream});
   }
+  if (detail::thread_state.listener != nullptr) [[unlikely]]
+    tell(*detail::thread_state.listener, stream);
 }
 
 }  // namespace tutti

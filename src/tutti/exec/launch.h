@@ -13,6 +13,8 @@
 
 namespace tutti {
 
+class LaunchListener;
+
 class Launch {
  public:
   Launch(const OpRow& op, const Attributes& attributes, LogicalDevice& on, Site site) noexcept
@@ -37,6 +39,7 @@ class Launch {
   static constexpr std::size_t inline_operands = 8;
   struct Use {
     Buffer* buffer;
+    const TensorImpl* tensor;  // null: scratch
     bool is_write;
     bool is_own;
   };
@@ -44,8 +47,8 @@ class Launch {
 
   Operand& next();
   void add(const TensorImpl& tensor, const Shape* like, bool is_write);
-  void note(Buffer& buffer, bool is_write) {
-    uses_.push_back({&buffer, is_write, false});
+  void note(Buffer& buffer, const TensorImpl* tensor, bool is_write) {
+    uses_.push_back({&buffer, tensor, is_write, false});
     if (is_write) traffic_ += buffer.bytes();
   }
   [[nodiscard]] MemoryUses memory_uses() const;
@@ -53,6 +56,8 @@ class Launch {
   void prepare(const KernelCall& made, DeviceStream& stream) const;
   // Before the work is submitted. True: the observer has more to say when the order lock is released.
   bool tell(AccessObserver& observer, DeviceStream& stream, const Points& after) const;
+  // Whoever records hears of it.
+  void tell(LaunchListener& listener, DeviceStream& stream) const;
   [[nodiscard]] KernelCall call() const noexcept;
   [[nodiscard]] Kernel kernel() const noexcept;
 

@@ -35,11 +35,34 @@ struct WindowAttributes {
   WindowAxis y;
   WindowAxis x;
   bool count_include_pad = true;  // average pooling: the padding counts as zeros
+  bool channels_last = false;     // what the kernel sees is (batch, height, width, channels), for kernels alone to know
 };
+
+// By how many elements average pooling divides the sum of one window: it is cut off at the padding's end, or at the image's.
+constexpr std::int64_t elements_counted(const WindowAttributes& window, std::int64_t oy, std::int64_t ox) noexcept {
+  const auto along = [&](const WindowAxis& axis, std::int64_t output) {
+    const std::int64_t begin = axis.start(output);
+    const std::int64_t reach = begin + axis.kernel;
+    const std::int64_t end = reach < axis.size + axis.padding ? reach : axis.size + axis.padding;
+    if (window.count_include_pad) return end - begin;
+    return (end < axis.size ? end : axis.size) - (begin > 0 ? begin : 0);
+  };
+  return along(window.y, oy) * along(window.x, ox);
+}
 
 struct ConvolutionAttributes {
   WindowAttributes window;
   std::int64_t groups = 1;
+  bool tf32 = false;  // as MatMulAttributes has it
+};
+
+// Which axes of images are what, as their layout has it.
+struct ImageAxes {
+  std::size_t channels;
+  std::size_t y;
+  std::size_t x;
+  explicit constexpr ImageAxes(bool channels_last) noexcept
+      : channels(channels_last ? 3 : 1), y(channels_last ? 1 : 2), x(channels_last ? 2 : 3) {}
 };
 
 // Softmax runs along the last axis but `after`; those form the columns of a matrix for each element of the axes before.

@@ -8,14 +8,13 @@
 #include <vector>
 
 #include "tutti/base/inline_vector.h"
+#include "tutti/exec/generator.h"
 #include "tutti/exec/kernel.h"
 #include "tutti/exec/op_input.h"
 #include "tutti/exec/op_table.h"
 #include "tutti/tensor/tensor.h"
 
 namespace tutti {
-
-class Generator;
 
 // One tensor in place, more on the heap: nearly every op has one output.
 class OpOutputs {
@@ -48,12 +47,6 @@ class CallData {
   virtual ~CallData() = default;
   // The same, owning what it named; for whoever keeps the call.
   [[nodiscard]] virtual std::shared_ptr<const CallData> keep() const = 0;
-};
-
-// Numbers a draw takes from a generator when it runs; its attributes begin with the key and the counter to be filled in.
-struct Draw {
-  Generator* generator = nullptr;  // null: the attributes say which
-  std::uint64_t blocks = 0;
 };
 
 // What a program called, for errors, where several functions share a row.

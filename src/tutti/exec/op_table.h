@@ -38,7 +38,7 @@ using Arrange = Dims (*)(OpCall& call, const LogicalDevice& on);
 enum class OpKind : std::uint8_t {
   kernel,      // computes on a device; a draw is one that takes numbers from a generator (OpCall::draw)
   view,        // looks at the elements of its input in another way; a reshape may have to copy them
-  copy,        // the same elements, elsewhere or in row order
+  copy,        // the same elements, elsewhere or in row-major order
   constant,    // elements of the host's
   read,        // the value of a variable
   update,      // an assignment to a variable

@@ -16,6 +16,8 @@ class RecordData final : public CallData {
   void run(Site site) const;
   // Once it has run.
   [[nodiscard]] const Event::Recorded& recorded() const noexcept { return recorded_; }
+  [[nodiscard]] const Stream& stream() const noexcept { return stream_; }
+  [[nodiscard]] What what() const noexcept { return what_; }
   [[nodiscard]] std::shared_ptr<const CallData> keep() const override { return std::make_shared<RecordData>(stream_, what_); }
 
  private:

@@ -205,8 +205,10 @@ FailureRef call_kernel(const KernelCall& call, Kernel kernel, KernelContext& con
 }  // namespace
 
 FailureRef run_call(const KernelCall& call, std::size_t operand_count, Kernel kernel, KernelContext& context,
-                    const std::string& device) noexcept {
+                    const std::string& device, const FailureRef& fault) noexcept {
   const Cells cells(call, operand_count);
+  if (fault) [[unlikely]]
+    return cells.settle(fault);
   if (const FailureRef inherited = cells.of_inputs()) [[unlikely]] {
     cells.spoil(inherited);
     return nullptr;  // reported where it arose
@@ -220,17 +222,25 @@ FailureRef run_call(const KernelCall& call, std::size_t operand_count, Kernel ke
   return own;
 }
 
+FailureRef issue_call(const KernelCall& call, Kernel kernel, KernelContext& context, const std::string& device) noexcept {
+  return call_kernel(call, kernel, context, device);
+}
+
+FailureRef settle_call(const KernelCall& call, std::size_t operand_count, const FailureRef& own) noexcept {
+  return Cells(call, operand_count).settle(own);
+}
+
+void abandon_call(const KernelCall& call, std::size_t operand_count, const FailureRef& why) noexcept {
+  Cells(call, operand_count).abandon(why);
+}
+
 const WorkKind packed_call_kind{
     pack,
     [](void* payload, RunContext& run) noexcept -> FailureRef {
       const Unpacked packed(payload);
-      FailureRef failure;
-      if (run.fault) {
-        failure = Cells(packed.call, packed.operand_count).settle(run.fault);
-      } else {
-        KernelContext context{run.parallel, &run.stream};
-        failure = run_call(packed.call, packed.operand_count, packed.kernel, context, run.stream.device().name());
-      }
+      KernelContext context{run.parallel, &run.stream};
+      FailureRef failure =
+          run_call(packed.call, packed.operand_count, packed.kernel, context, run.stream.device().name(), run.fault);
       Cells(payload).free_spilled();
       return failure;
     },

@@ -161,8 +161,8 @@ namespace {
 
 // What a draw takes from its generator, into the attributes, which begin with it.
 void take_numbers(OpCall& call) {
-  const Generator::Reserved numbers = call.draw.generator->reserve(call.draw.blocks);
-  call.attributes.overwrite(0, numbers);
+  thread_local TakenNumbers last;
+  call.attributes.overwrite(0, take(call.draw, last));
 }
 
 // The inputs with their axes in that order. Those of another rank (indices, a padding value) stay as they are.

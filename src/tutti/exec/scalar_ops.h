@@ -7,4 +7,6 @@ namespace tutti::scalar {
 
 #include "tutti/exec/scalar_functions.h"
 
+#include "tutti/exec/scalar_gradients.h"  // uses those above
+
 }  // namespace tutti::scalar

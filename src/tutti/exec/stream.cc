@@ -341,6 +341,8 @@ void synchronize(std::string_view device, const SyncOptions& options, Site site)
 }
 
 void sync_devices(const SyncOptions& options, Site site) {
+  if (detail::thread_state.listener != nullptr)
+    throw InvalidState("sync_devices() must only be called in Eager mode, outside captured functions", site);
   const std::vector<DeviceStream*> streams = all_streams(runtime(site));
   sync_streams(streams, SyncReason::all_devices_sync, options, site);
   raise_failures(streams);

@@ -31,7 +31,7 @@ struct CopyAttributes {
 // Through dispatch, for code above the runtime that moves tensors between devices.
 Tensor copied(const Tensor& x, LogicalDevice& to, const CopyAttributes& attributes, Site site);
 
-// The elements of a constant, in row order: the data of a call of _EagerConst, which reads them before it returns.
+// The elements of a constant, in row-major order: the data of a call of _EagerConst, which reads them before it returns.
 class HostBytes final : public CallData {
  public:
   explicit HostBytes(std::span<const std::byte> bytes) noexcept : bytes_(bytes) {}

@@ -10,7 +10,10 @@
 #include "tutti/hal/ledger_switch.h"
 #include "tutti/hal/site_account.h"
 #include "tutti/hal/sync_mode.h"
+#include "tutti/hal/trace_hook.h"
 #include "tutti/journal/journal.h"
+
+std::atomic<TuttiTracePassage*> tutti_trace_passage{nullptr};
 
 namespace tutti {
 
@@ -27,6 +30,9 @@ void note_passage(SyncReason reason, Site site, const char* op, TimelinePoint wa
                    .end = end,
                    .value = waited_for.value,
                    .target = waited_for.stream});
+  if (auto* const told = tutti_trace_passage.load(std::memory_order_relaxed); told != nullptr && end > begin) [[unlikely]]
+    told(to_string(reason), site.file(), site.line(), site.function(), static_cast<std::uint64_t>(begin),
+         static_cast<std::uint64_t>(end));
 }
 
 void note_sync(TimelinePoint point, const SiteAccount& account) noexcept {

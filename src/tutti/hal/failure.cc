@@ -5,6 +5,7 @@
 
 #include "tutti/base/error.h"
 #include "tutti/base/text.h"
+#include "tutti/hal/carried_error.h"
 #include "tutti/hal/function_name.h"
 
 namespace tutti {
@@ -23,6 +24,13 @@ std::string Failure::to_string() const { return text(reason, " (op ", function_o
 
 void Failure::raise(const std::string& also) const {
   set_told();
+  if (carried) {
+    try {
+      std::rethrow_exception(carried);
+    } catch (const CarriedError& e) {
+      e.raise(also);
+    }
+  }
   const std::string message = to_string() + also;
   switch (kind) {
     case FailureKind::copy: throw CopyFailed(message, site);
@@ -47,15 +55,19 @@ FailureRef FailureCell::get_held() const noexcept {
 
 FailureRef failure_from(std::exception_ptr thrown, FailureKind kind, const char* op, const std::string& device, Site site) {
   std::string reason = "an exception that is not a std::exception was thrown";
+  std::exception_ptr carried;
   try {
-    std::rethrow_exception(std::move(thrown));
+    std::rethrow_exception(thrown);
+  } catch (const CarriedError& e) {
+    reason = e.message();
+    carried = std::move(thrown);
   } catch (const Error& e) {
     reason = e.message();
   } catch (const std::exception& e) {
     reason = e.what();
   } catch (...) {  // the reason above says all there is to know
   }
-  return std::make_shared<const Failure>(kind, std::move(reason), op, device, site);
+  return std::make_shared<const Failure>(kind, std::move(reason), op, device, site, std::move(carried));
 }
 
 }  // namespace tutti

@@ -18,9 +18,10 @@ struct Failure {
   std::string reason;  // "index 7 is out of range ..."
   std::string op;      // its row
   std::string device;
-  Site site;  // the call that made the failing op
+  Site site;                        // the call that made the failing op
+  std::exception_ptr carried = {};  // what was thrown, where that is a CarriedError
 
-  // Throws the matching AsyncError, whose site is the origin's. `also`: what else the message is to say.
+  // Throws what it carries, or the matching AsyncError, whose site is the origin's. `also`: what else the message is to say.
   [[noreturn]] void raise(const std::string& also = {}) const;
   // "index 7 is out of range ... (op take on /job:.../device:GPU:0)"
   [[nodiscard]] std::string to_string() const;

@@ -62,7 +62,7 @@ std::string conflict(const Layout& own, const Dims& labels, const Assignment& as
   const Layout& own = inputs[at]->layout();
   const Layout wanted = layout_of(own.mesh(), labels, assignment);
   throw InvalidArgument(
-      text(op, ": inputs of the layouts ", layouts, " cannot be joined where they lie: of the ", ordinals[at], " ",
+      text(op, ": inputs of the layouts ", layouts, " cannot be combined without moving data: of the ", ordinals[at], " ",
            conflict(own, labels, assignment), ". Use relayout(", ordinals[at], ", ", as_written(wanted), ") first"),
       site);
 }
@@ -70,7 +70,7 @@ std::string conflict(const Layout& own, const Dims& labels, const Assignment& as
 void require_one_mesh(const char* op, std::span<const ShardedTensor* const> inputs, Site site) {
   for (const ShardedTensor* input : inputs) {
     if (input->mesh(site) == inputs.front()->mesh()) continue;
-    throw InvalidArgument(text(op, ": all inputs must lie on one mesh; there are ", printable(inputs.front()->mesh().to_string()),
+    throw InvalidArgument(text(op, ": all inputs must be on one mesh; there are ", printable(inputs.front()->mesh().to_string()),
                                " and ", printable(input->mesh().to_string())),
                           site);
   }

@@ -15,9 +15,9 @@ namespace tutti {
 
 namespace {
 
-using detail::brought;
 using detail::Group;
 using detail::made_on;
+using detail::on_device;
 
 // Up to this size every member reduces all of it: one round of copies. Above, each reduces a part, and the parts are gathered:
 // less is moved, in two rounds.
@@ -73,7 +73,7 @@ class Members {
       if (group.is_local()) continue;
       detail::RemoteGroup remote(mesh_, group, held_, site_);
       const std::vector<Tensor> made = make(remote);
-      for (std::size_t i = 0; i < group.local.size(); ++i) out[group.local[i]] = settled(made[i], *devices_[group.local[i]]);
+      for (std::size_t i = 0; i < group.local.size(); ++i) out[group.local[i]] = placed(made[i], *devices_[group.local[i]]);
     }
     return out;
   }
@@ -83,7 +83,7 @@ class Members {
   std::vector<Tensor> parts_for(const Group& group, std::size_t k, const std::vector<Tensor>& of, Part&& part) const {
     std::vector<Tensor> out;
     for (std::size_t j = 0; j < group.size(); ++j)
-      out.push_back(brought(part(of[group.local[j]]), *devices_[group.local[k]], site_));
+      out.push_back(on_device(part(of[group.local[j]]), *devices_[group.local[k]], site_));
     return out;
   }
   [[nodiscard]] const std::vector<Tensor>& held() const noexcept { return held_; }
@@ -118,8 +118,8 @@ class Members {
 
  private:
   // What the host has anyway is kept for it while that is little: who reads it does not wait for the device.
-  [[nodiscard]] Tensor settled(const Tensor& on_host, LogicalDevice& device) const {
-    Tensor out = brought(on_host, device, site_);
+  [[nodiscard]] Tensor placed(const Tensor& on_host, LogicalDevice& device) const {
+    Tensor out = on_device(on_host, device, site_);
     if (!detail::is_on(on_host, device) && bytes_of(out) <= most_kept_on_host) Mirrors::keep(out.impl(), on_host);
     return out;
   }
@@ -185,6 +185,21 @@ std::vector<Tensor> all_reduce(const std::vector<Tensor>& local, const Mesh& mes
     return reshape(joined(members.parts_for(group, k, parts, whole), 0, site), members.shape_of(group), site);
   }),
                             remote);
+}
+
+Tensor detail::reduced_on_first(const std::vector<Tensor>& local, const Mesh& mesh, Reduction reduction, Site site) {
+  std::vector<std::string> dims;
+  for (const MeshDim& dim : mesh.dims(site)) dims.push_back(dim.name);
+  Members members("reduce", local, mesh, dims, site);
+  members.check_reduction(reduction);
+  if (!mesh.is_local()) {
+    return members.and_remote(std::vector<Tensor>(local.size()),
+                              [&](RemoteGroup& group) { return group.all_reduce(reduction); })[0];
+  }
+  LogicalDevice& first = *mesh.local_devices().front();
+  std::vector<Tensor> parts;
+  for (const Tensor& each : members.held()) parts.push_back(on_device(each, first, site));
+  return made_on(first, site, [&] { return reduced(parts, reduction, site); });
 }
 
 std::vector<Tensor> broadcast(const std::vector<Tensor>& local, const Mesh& mesh, const std::string& dim, std::int64_t root,

@@ -26,7 +26,7 @@ class MeshDims {
 };
 
 // --- On one tensor for each of this process's devices, in the order of mesh.local_devices() ---
-// Those that lie elsewhere are brought there first. Devices that differ only in the dimensions named are a group; in a group all
+// Those that are elsewhere are copied there first. Devices that differ only in the dimensions named are a group; in a group all
 // tensors have one shape and dtype.
 
 // All members' tensors reduced, on every member. Means are of floating dtypes; sums of integers wrap; half precision is summed in
@@ -46,7 +46,7 @@ std::vector<Tensor> reduce_scatter(const std::vector<Tensor>& local, const Mesh&
 std::vector<Tensor> all_to_all(const std::vector<Tensor>& local, const Mesh& mesh, const std::string& dim,
                                std::int64_t split_axis, std::int64_t concat_axis, Site site = {});
 
-// --- On sharded tensors: the shards as they lie, and the layout that follows ---
+// --- On sharded tensors: the shards where they are, and the layout that follows ---
 
 // An axis that was sharded over one of the dimensions is then whole on each device, and as long as a shard.
 ShardedTensor all_reduce(const ShardedTensor& x, const MeshDims& dims, Reduction reduction, Site site = {});

@@ -36,7 +36,7 @@ std::string DeviceLine::own_card() const {
 
 std::vector<std::string> DeviceLine::shown_by_all(const std::string& topic, const std::string& own, Deadline deadline) {
   Rendezvous& store = group_.store();
-  const std::string key = text("gpus/", group_.name(), "/", generation_, "/", devices_, "/", topic, "/");
+  const std::string key = text("gpus/", group_.name(), "/", generation_, "/", opening_, "/", devices_, "/", topic, "/");
   store.put(text(key, group_.ranks()[static_cast<std::size_t>(group_.index())]), own);
   std::vector<std::string> out;
   for (const int rank : group_.ranks()) out.push_back(store.get(text(key, rank), deadline));
@@ -55,13 +55,13 @@ std::string DeviceLine::obstacle(const std::vector<std::string>& cards) const {
 }
 
 // All have just answered a roll call and come here next.
-void DeviceLine::settle() {
+void DeviceLine::decide() {
   const Deadline limit = Clock::now() + line_opening_limit;
   std::string why = obstacle(shown_by_all("cards", own_card(), limit));
   if (why.empty()) {
     std::string trouble;
     try {
-      owned_ = open_nccl_exchange(group_.store(), text("nccl/", group_.name(), "/", generation_, "/", devices_),
+      owned_ = open_nccl_exchange(group_.store(), text("nccl/", group_.name(), "/", generation_, "/", opening_, "/", devices_),
                                   static_cast<int>(group_.ranks().size()), group_.index(),
                                   static_cast<int>(own_.physical().ordinal), limit);
     } catch (const Error& e) {
@@ -89,32 +89,33 @@ void DeviceLine::settle() {
       text(group_.name(), " exchanges tensors of ", devices_, " through the host: ", why));
 }
 
-void DeviceLine::try_to_settle() {
+void DeviceLine::try_to_decide() {
   try {
-    settle();
+    decide();
   } catch (const Error& e) {
     // The others may have come further, or not as far: it is not tried again.
-    unsettled_ = text("How ", group_.name(), " exchanges tensors of ", devices_, " could not be settled: ", e.message());
+    undecided_ = text("How ", group_.name(), " exchanges tensors of ", devices_, " could not be agreed on: ", e.message());
     throw;
   }
 }
 
-void DeviceLine::begin_anew(std::uint64_t generation) {
+void DeviceLine::begin_anew() {
   {
     const std::lock_guard lock(guard_);
     gpus_ = nullptr;
-    generation_ = generation;
+    generation_ = group_.generation();
   }
+  opening_ = group_.opening();
   owned_.reset();
   staged_.reset();
-  unsettled_.clear();
+  undecided_.clear();
   way_.store(Way::unknown, std::memory_order_release);
 }
 
 Exchange& DeviceLine::exchange(bool is_on_gpu, Site site) {
-  if (generation_ != group_.generation()) begin_anew(group_.generation());
-  if (!unsettled_.empty()) throw ExchangeFailed(unsettled_, Site());
-  if (way_.load(std::memory_order_relaxed) == Way::unknown) try_to_settle();
+  if (generation_ != group_.generation() || opening_ != group_.opening()) begin_anew();
+  if (!undecided_.empty()) throw ExchangeFailed(undecided_, Site());
+  if (way_.load(std::memory_order_relaxed) == Way::unknown) try_to_decide();
   if (owned_ != nullptr) return *owned_;
   Exchange& host = group_.host_exchange(site);
   if (!is_on_gpu) return host;

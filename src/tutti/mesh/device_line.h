@@ -31,7 +31,7 @@ class DeviceLine {
   DeviceLine& operator=(const DeviceLine&) = delete;
 
   [[nodiscard]] const std::string& devices() const noexcept { return devices_; }
-  // Whether tensors stay on this process's GPU for an exchange. Yes until it is known that the GPUs cannot meet: that is settled
+  // Whether tensors stay on this process's GPU for an exchange. Yes until it is known that the GPUs cannot meet: that is decided
   // with the others, when the first of the line's collectives runs.
   [[nodiscard]] bool stays_on_gpu() const noexcept { return is_cuda_ && way_.load(std::memory_order_acquire) != Way::host; }
 
@@ -46,10 +46,10 @@ class DeviceLine {
  private:
   enum class Way : std::uint8_t { unknown, nccl, host };
 
-  void settle();
-  // Other processes than those it was settled with.
-  void begin_anew(std::uint64_t generation);
-  void try_to_settle();
+  void decide();
+  // Other processes than those it was decided with, or an exchange that has failed.
+  void begin_anew();
+  void try_to_decide();
   [[nodiscard]] std::string own_card() const;
   // Why the GPUs with these cards cannot meet; empty: they can.
   [[nodiscard]] std::string obstacle(const std::vector<std::string>& cards) const;
@@ -62,8 +62,9 @@ class DeviceLine {
   std::atomic<Way> way_{Way::unknown};
   std::unique_ptr<NcclExchange> owned_;
   std::unique_ptr<Exchange> staged_;
-  std::string unsettled_;  // why; empty: it is, or was not tried yet
+  std::string undecided_;  // why; empty: it is, or was not tried yet
   std::uint64_t generation_ = 0;
+  std::uint64_t opening_ = 0;
   std::mutex guard_;
   NcclExchange* gpus_ = nullptr;  // as owned_, once it counts
   std::string lost_;              // why; empty: nobody ever was

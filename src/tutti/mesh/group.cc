@@ -10,7 +10,7 @@
 namespace tutti::detail {
 
 std::vector<Group> groups_along(const Mesh& mesh, std::span<const std::size_t> dims) {
-  // Positions are in row order, and so are the members of each group.
+  // Positions are in row-major order, and so are the members of each group.
   std::map<std::size_t, Group> by_first;
   const auto local = mesh.local_positions();
   for (std::size_t position = 0; position < mesh.size(); ++position) {

@@ -1,5 +1,5 @@
-// A layout: how a tensor lies on a mesh. Each axis is sharded over one dimension of the mesh or not at all; along the dimensions
-// that shard nothing, devices hold the same.
+// A layout: how a tensor is spread over a mesh. Each axis is sharded over one dimension of the mesh or not at all; along the
+// dimensions that shard nothing, devices hold the same.
 #pragma once
 
 #include <cstddef>

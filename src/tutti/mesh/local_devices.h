@@ -27,15 +27,15 @@ class DerivedOrder {
   bool before_;
 };
 
-// The tensor itself if it lies there, else a copy, ordered by points. Collectives are copies that were asked for: none is logged
+// The tensor itself if it is there, else a copy, ordered by points. Collectives are copies that were asked for: none is logged
 // as implicit, none is kept for later.
-inline Tensor brought(const Tensor& x, LogicalDevice& to, Site site) { return copied(x, to, {.if_elsewhere = true}, site); }
+inline Tensor on_device(const Tensor& x, LogicalDevice& to, Site site) { return copied(x, to, {.if_elsewhere = true}, site); }
 
-// Runs `make` with ops going to that device. What had no kernel there, and so ran elsewhere, is brought back.
+// Runs `make` with ops going to that device. What had no kernel there, and so ran elsewhere, is copied back.
 template <class Make>
 Tensor made_on(LogicalDevice& device, Site site, Make&& make) {
   const DeviceScope scope(device.name(), site);
-  return brought(std::forward<Make>(make)(), device, site);
+  return on_device(std::forward<Make>(make)(), device, site);
 }
 
 // make(i), for each device of this process and its place among them.

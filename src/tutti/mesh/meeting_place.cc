@@ -89,7 +89,7 @@ MeetingPlace::MeetingPlace(Member& member, std::string group, std::vector<int> r
   index_ = static_cast<int>(std::find(ranks_.begin(), ranks_.end(), member_.who().rank) - ranks_.begin());
 }
 
-void MeetingPlace::meet(const std::string& what, Deadline deadline, Site site, const Drain& drain) {
+void MeetingPlace::meet(const std::string& what, Deadline deadline, Site site, const Drain& drain, std::uint64_t opening) {
   const Occupied here(is_occupied_, what, site);
   const Meeting meeting{.group = group_,
                         .ranks = ranks_,
@@ -97,7 +97,8 @@ void MeetingPlace::meet(const std::string& what, Deadline deadline, Site site, c
                         .drains = static_cast<bool>(drain),
                         .deadline = deadline,
                         .site = site,
-                        .as_of = known_.load()};
+                        .as_of = known_.load(),
+                        .opening = opening};
   try {
     meet_somewhere(meeting, drain);
   } catch (const MemberLost& e) {
@@ -107,12 +108,14 @@ void MeetingPlace::meet(const std::string& what, Deadline deadline, Site site, c
 }
 
 void MeetingPlace::meet_somewhere(const Meeting& meeting, const Drain& drain) {
-  if (is_unsettled_ && !is_broken()) {
+  if (is_sharing_undecided_ && !is_broken()) {
     // The others know already where they meet.
-    settle_sharing(member_.settle(sharing_key(), "not settled in time", ranks_, to_answer(meeting.deadline), meeting.site));
+    decide_sharing(
+        member_.put_if_absent(sharing_key(), "not decided in time", ranks_, to_answer(meeting.deadline), meeting.site));
   }
   if (is_shared()) return meet_in_memory(meeting, drain);
-  const std::uint64_t generation = meet_at_coordinator(meeting, drain);
+  const auto [generation, opening] = meet_at_coordinator(meeting, drain);
+  opening_ = opening;
   raise_to(known_, generation);
   if (generation == generation_.load()) return;
   // Others than those who met last, or the first time.
@@ -127,7 +130,7 @@ void MeetingPlace::let_go() noexcept {
   shared_.store(nullptr);
 }
 
-std::uint64_t MeetingPlace::meet_at_coordinator(const Meeting& meeting, const Drain& drain) {
+Released MeetingPlace::meet_at_coordinator(const Meeting& meeting, const Drain& drain) {
   const std::unique_ptr<Arrival> arrival = member_.arrive(meeting);
   // Where the deadline passes before the devices are done, the coordinator's report says so to all.
   if (drain && drain()) arrival->ready();
@@ -154,7 +157,7 @@ std::string MeetingPlace::agree(const std::string& key, const std::string& fault
     verdict = e.message();  // somebody is late or gone
   }
   // The first verdict counts, also for who has been away meanwhile.
-  return member_.settle(key, verdict, ranks_, answer_by, site);
+  return member_.put_if_absent(key, verdict, ranks_, answer_by, site);
 }
 
 std::string MeetingPlace::sharing_key() const { return text("sharing memory/", group_, "/", generation_.load()); }
@@ -163,14 +166,14 @@ std::string MeetingPlace::sharing_key() const { return text("sharing memory/", g
 void MeetingPlace::share(Deadline deadline, Site site) {
   if (ranks_.size() > static_cast<std::size_t>(SharedMeeting::most_members)) return;
   owned_.reset();
-  is_unsettled_ = true;
+  is_sharing_undecided_ = true;
   const auto limit = std::min(deadline.value_or(Clock::time_point::max()), Clock::now() + sharing_limit);
   const auto answer_by = limit + answer_takes_at_most;
   std::string fault;
   try {
     try {
       StoreRendezvous store(member_, ranks_, generation_, answer_by, site);
-      // Settled by every member for itself: one that is not to share says so, and none does.
+      // Every member decides for itself: one that is not to share says so, and none does.
       if (!environment_bool("TUTTI_SHARED_MEMORY").value_or(true)) throw InvalidState("TUTTI_SHARED_MEMORY says so", site);
       owned_ = SharedMeeting::open(store, text("meeting/", group_, "/", generation_.load()), static_cast<int>(ranks_.size()),
                                    index_, limit);
@@ -179,15 +182,15 @@ void MeetingPlace::share(Deadline deadline, Site site) {
     } catch (const std::bad_alloc&) {
       fault = "no memory is left";
     }
-    settle_sharing(agree(sharing_key(), fault, limit, answer_by, site));
+    decide_sharing(agree(sharing_key(), fault, limit, answer_by, site));
   } catch (const Error& e) {
     // All have met all the same. The next meeting begins with it, or says who is gone.
-    log(LogLevel::debug, text(group_, " has not settled where it meets: ", e.message()));
+    log(LogLevel::debug, text(group_, " has not agreed where it meets: ", e.message()));
   }
 }
 
-void MeetingPlace::settle_sharing(const std::string& verdict) {
-  is_unsettled_ = false;
+void MeetingPlace::decide_sharing(const std::string& verdict) {
+  is_sharing_undecided_ = false;
   if (!verdict.empty()) {
     owned_.reset();
     return log(LogLevel::debug, text(group_, " meets at the coordinator: ", verdict));

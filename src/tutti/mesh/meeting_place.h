@@ -47,19 +47,22 @@ class MeetingPlace {
   MeetingPlace(Member& member, std::string group, std::vector<int> ranks, std::atomic<std::uint64_t>& known);
 
   // One thread at a time: throws InvalidState where another of this process is there. Throws MeetingFailed.
-  void meet(const std::string& what, Deadline deadline, Site site, const Drain& drain = {});
+  // `opening`: which connections between the processes this one wants (Released::opening).
+  void meet(const std::string& what, Deadline deadline, Site site, const Drain& drain = {}, std::uint64_t opening = 0);
   // All agreed to meet in shared memory.
   [[nodiscard]] bool is_shared() const noexcept {
     return shared_.load(std::memory_order_acquire) != nullptr && !is_broken() && known_.load() <= shared_for_.load();
   }
   // Of the processes that met last (Arrival::wait): the same on all of them.
   [[nodiscard]] const std::atomic<std::uint64_t>& generation() const noexcept { return generation_; }
+  // As they have agreed at the coordinator. For the one thread that meets.
+  [[nodiscard]] std::uint64_t opening() const noexcept { return opening_; }
 
   [[nodiscard]] const std::string& group() const noexcept { return group_; }
   [[nodiscard]] const std::vector<int>& ranks() const noexcept { return ranks_; }
   [[nodiscard]] int index() const noexcept { return index_; }
 
-  // After each has tried something of its own: what the first that could not says, empty where all could by then. Settled once,
+  // After each has tried something of its own: what the first that could not says, empty where all could by then. Decided once,
   // for all. Throws CoordinatorLost where it does not answer by `answer_by`: then it is not known.
   std::string agree(const std::string& key, const std::string& fault, Deadline by, Deadline answer_by, Site site);
 
@@ -69,10 +72,10 @@ class MeetingPlace {
 
  private:
   void meet_somewhere(const Meeting& meeting, const Drain& drain);
-  std::uint64_t meet_at_coordinator(const Meeting& meeting, const Drain& drain);
+  Released meet_at_coordinator(const Meeting& meeting, const Drain& drain);
   void meet_in_memory(const Meeting& meeting, const Drain& drain);
   void share(Deadline deadline, Site site);
-  void settle_sharing(const std::string& verdict);
+  void decide_sharing(const std::string& verdict);
   [[nodiscard]] std::string sharing_key() const;
   // One of those who meet is gone: what they share is of no more use.
   [[nodiscard]] bool is_broken() const noexcept { return lost_.load() > generation_.load(); }
@@ -86,12 +89,13 @@ class MeetingPlace {
   const std::vector<int> ranks_;
   std::atomic<std::uint64_t>& known_;
   int index_ = 0;
-  bool is_unsettled_ = false;             // whether all can share
-  std::unique_ptr<SharedMeeting> owned_;  // used once it is settled that all do
+  bool is_sharing_undecided_ = false;     // whether all can share
+  std::unique_ptr<SharedMeeting> owned_;  // used once all have agreed to
   std::mutex guard_;                      // shared_ goes only with it
   std::atomic<SharedMeeting*> shared_{nullptr};
   std::atomic<bool> is_occupied_{false};
   std::atomic<std::uint64_t> generation_{0};
+  std::uint64_t opening_ = 0;
   std::atomic<std::uint64_t> shared_for_{0};  // what was known when it was shared: a loss told elsewhere counts here too
   std::atomic<std::uint64_t> lost_{0};        // the number of the last end of one of them
 };

@@ -27,7 +27,8 @@ struct MeshCoordinate {
   std::int64_t at = 0;
 };
 
-// A value: copying one copies a pointer. Devices are told by their position in the list, which is in row order of the dimensions.
+// A value: copying one copies a pointer. Devices are told by their position in the list, which is in row-major order of the
+// dimensions.
 class Mesh {
  public:
   struct State;
@@ -65,7 +66,7 @@ class Mesh {
 
   // The devices at these coordinates, as a mesh of the other dimensions.
   [[nodiscard]] Mesh sub_mesh(const std::vector<MeshCoordinate>& at, Site site = {}) const;
-  // A mesh of these dimensions for each place in the others, in row order of the others.
+  // A mesh of these dimensions for each place in the others, in row-major order of the others.
   [[nodiscard]] std::vector<Mesh> sub_meshes(const std::vector<std::string>& dims, Site site = {}) const;
 
   // "name|x=2,y=3|/device:GPU:0,...": the same text on every client; parse_mesh reads it back.

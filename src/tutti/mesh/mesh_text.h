@@ -35,7 +35,7 @@ std::string to_string(const MeshDevice& device);
 struct MeshDescription {
   std::string name;
   std::vector<MeshDim> dims;
-  std::vector<MeshDevice> devices;  // in row order of the dimensions
+  std::vector<MeshDevice> devices;  // in row-major order of the dimensions
   friend bool operator==(const MeshDescription&, const MeshDescription&) = default;
 };
 

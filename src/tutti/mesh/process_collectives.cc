@@ -6,9 +6,11 @@
 #include "tutti/exec/dispatch.h"
 #include "tutti/exec/last_call.h"
 #include "tutti/exec/launch.h"
+#include "tutti/exec/reduction_attributes.h"
 #include "tutti/exec/transfer.h"
 #include "tutti/journal/journal.h"
 #include "tutti/mesh/engines/fold.h"
+#include "tutti/ops/creation.h"
 #include "tutti/place/runtime.h"
 
 namespace tutti::detail {
@@ -46,16 +48,21 @@ void one_axis_less(Inference& in) { in.output(in.dtype(0), without_front(in)); }
 
 std::size_t bytes_of(const Operand& operand) { return static_cast<std::size_t>(operand.count()) * size_of(operand.dtype); }
 
+// Before the names of reductions whose gradients need the elements.
+constexpr std::string_view nonlinear = "Nonlinear";
+
 // "AllReduce sum of f32 (2, 3) on GPU:0, GPU:0": all must say the same.
 std::string said(const KernelCall& call, const GroupAttributes& of) {
   std::string shape;
   const Operand& in = call.in(0);
   for (std::size_t i = 0; i < in.rank; ++i) shape += text(i == 0 ? "" : ", ", in.axes[i].size);
+  std::string_view name = call.op->name;
+  if (name.starts_with(nonlinear)) name.remove_prefix(nonlinear.size());
   std::string how;
-  if (call.op->name == "AllReduce" || call.op->name == "ReduceScatter") how = text(" ", to_string(of.asked));
-  if (call.op->name == "Broadcast") how = text(" from ", of.group->ranks()[static_cast<std::size_t>(of.root)]);
+  if (name == "AllReduce" || name == "ReduceScatter") how = text(" ", to_string(of.asked));
+  if (name == "Broadcast") how = text(" from ", of.group->ranks()[static_cast<std::size_t>(of.root)]);
   const std::string where = of.line == nullptr ? std::string() : text(" on ", of.line->devices());
-  return text(call.op->name, how, " of ", to_string(in.dtype), " (", shape, ")", where);
+  return text(name, how, " of ", to_string(in.dtype), " (", shape, ")", where);
 }
 
 // A part of a collective, in the journal.
@@ -97,7 +104,7 @@ void meet_and_exchange(const KernelCall& call, KernelContext& context) {
   } catch (const MeetingFailed&) {
     throw;
   } catch (const Error&) {
-    of.group->throw_if_lost(what, call.site);
+    of.group->give_up_exchange(what, call.site);
     throw;
   }
 }
@@ -124,7 +131,7 @@ void all_to_all_step(const KernelCall& call, const GroupAttributes& of, Exchange
   exchange.all_to_all(call.in(0).data, call.out().data, bytes_of(call.in(0)) / static_cast<std::size_t>(of.size), std::nullopt);
 }
 
-// The op runs on the group's stream, whose thread may block; what it reads and writes lies on the GPU. As for a copy between
+// The op runs on the group's stream, whose thread may block; what it reads and writes is on the GPU. As for a copy between
 // devices, the buffers know what comes before and after.
 Tensor run_on_gpu(const OpCall& call, DeviceStream& stream) {
   Tensor x = call.tensor(0);
@@ -151,13 +158,6 @@ void run_collective(OpCall& call) {
   run_kernel(call);
 }
 
-template <Step step>
-const OpRow& row(const char* name, const char* function, Infer infer) {
-  return register_op(
-      {.name = name, .function = function, .infer = infer, .may_block = true, .kind = OpKind::collective, .run = run_collective},
-      {.cpu = meet_and_exchange<step>});
-}
-
 Tensor call(const OpRow& op, const ProcessPlace& at, const Tensor& x, Reduction step, Reduction asked, int root, Site site) {
   OpCall made(op, site);
   made.add(x);
@@ -171,33 +171,104 @@ Tensor call(const OpRow& op, const ProcessPlace& at, const Tensor& x, Reduction 
   return dispatch_one(made);
 }
 
+// --- Gradients: of the sum of what all processes differentiate ---
+
+ProcessPlace place_of(const GradientCall& call) {
+  const auto of = call.as<GroupAttributes>();
+  return {*of.group, of.line};
+}
+Tensor summed(const GradientCall& call, const Tensor& x) {
+  return process_all_reduce(place_of(call), x, Reduction::sum, Reduction::sum, call.site);
+}
+Tensor summed_parts(const GradientCall& call, const Tensor& x) {
+  return process_reduce_scatter(place_of(call), x, Reduction::sum, Reduction::sum, call.site);
+}
+
+void sum_rule(GradientCall& call) { call.give(0, summed(call, call.gradient())); }
+void broadcast_rule(GradientCall& call) {
+  const auto of = call.as<GroupAttributes>();
+  Tensor all = summed(call, call.gradient());
+  call.give(0, of.root == of.group->index() ? all : zeros_like(all, {}, call.site));
+}
+void gather_rule(GradientCall& call) { call.give(0, summed_parts(call, call.gradient())); }
+void sum_parts_rule(GradientCall& call) { call.give(0, process_all_gather(place_of(call), call.gradient(), call.site)); }
+void exchange_rule(GradientCall& call) { call.give(0, process_all_to_all(place_of(call), call.gradient(), call.site)); }
+
+// The gradient of what all members gave, stacked along the first axis, by the rule of the reduction over that axis.
+Tensor of_stacked(const GradientCall& call, const Tensor& stacked) {
+  const Reduction reduction = call.as<GroupAttributes>().reduction;
+  const OpRow& op = find_op(reduction == Reduction::prod ? "Prod" : reduction == Reduction::max ? "Max" : "Min");
+  const Attributes over_members(ReductionAttributes{.axes = 1});
+  const GradientInput input{.tensor = stacked, .number = {}, .shape = stacked.shape(), .dtype = stacked.dtype()};
+  const bool is_wanted = true;
+  Tensor out;
+  GradientCall reduced{.op = op,
+                       .site = call.site,
+                       .attributes = over_members,
+                       .data = nullptr,
+                       .inputs = {&input, 1},
+                       .outputs = call.outputs,
+                       .given = call.given,
+                       .wanted = {&is_wanted, 1},
+                       .results = {&out, 1}};
+  op.gradient.apply(reduced);
+  return out;
+}
+void reduce_rule(GradientCall& call) {
+  call.give(0, summed_parts(call, of_stacked(call, process_all_gather(place_of(call), call.input(0), call.site))));
+}
+void reduce_parts_rule(GradientCall& call) {
+  const ProcessPlace at = place_of(call);
+  call.give(0, process_all_to_all(at, of_stacked(call, process_all_to_all(at, call.input(0), call.site)), call.site));
+}
+
+constexpr GradientRule by_elements(Gradient apply) { return {.apply = apply, .reads_inputs = 1, .reads_outputs = 1}; }
+
+template <Step step>
+const OpRow& row(const char* name, const char* function, Infer infer, const GradientRule& gradient) {
+  return register_op({.name = name,
+                      .function = function,
+                      .infer = infer,
+                      .may_block = true,
+                      .gradient = gradient,
+                      .kind = OpKind::collective,
+                      .run = run_collective},
+                     {.cpu = meet_and_exchange<step>});
+}
+
+const OpRow& all_reduce_row = row<all_reduce_step>("AllReduce", "all_reduce", same_shape, {.apply = sum_rule});
+const OpRow& nonlinear_all_reduce_row =
+    row<all_reduce_step>("NonlinearAllReduce", "all_reduce", same_shape, by_elements(reduce_rule));
+const OpRow& broadcast_row = row<broadcast_step>("Broadcast", "broadcast", same_shape, {.apply = broadcast_rule});
+const OpRow& all_gather_row = row<all_gather_step>("AllGather", "all_gather", one_more_axis, {.apply = gather_rule});
+const OpRow& reduce_scatter_row =
+    row<reduce_scatter_step>("ReduceScatter", "reduce_scatter", one_axis_less, {.apply = sum_parts_rule});
+const OpRow& nonlinear_reduce_scatter_row =
+    row<reduce_scatter_step>("NonlinearReduceScatter", "reduce_scatter", one_axis_less, by_elements(reduce_parts_rule));
+const OpRow& all_to_all_row = row<all_to_all_step>("AllToAll", "all_to_all", same_shape, {.apply = exchange_rule});
+
 }  // namespace
 
 Tensor process_all_reduce(const ProcessPlace& at, const Tensor& x, Reduction step, Reduction asked, Site site) {
   check_reduction(x.dtype(), step);
-  static const OpRow& op = row<all_reduce_step>("AllReduce", "all_reduce", same_shape);
-  return call(op, at, x, step, asked, 0, site);
+  return call(step == Reduction::sum ? all_reduce_row : nonlinear_all_reduce_row, at, x, step, asked, 0, site);
 }
 
 Tensor process_broadcast(const ProcessPlace& at, const Tensor& x, int root, Site site) {
-  static const OpRow& op = row<broadcast_step>("Broadcast", "broadcast", same_shape);
-  return call(op, at, x, Reduction::sum, Reduction::sum, root, site);
+  return call(broadcast_row, at, x, Reduction::sum, Reduction::sum, root, site);
 }
 
 Tensor process_all_gather(const ProcessPlace& at, const Tensor& x, Site site) {
-  static const OpRow& op = row<all_gather_step>("AllGather", "all_gather", one_more_axis);
-  return call(op, at, x, Reduction::sum, Reduction::sum, 0, site);
+  return call(all_gather_row, at, x, Reduction::sum, Reduction::sum, 0, site);
 }
 
 Tensor process_reduce_scatter(const ProcessPlace& at, const Tensor& x, Reduction step, Reduction asked, Site site) {
   check_reduction(x.dtype(), step);
-  static const OpRow& op = row<reduce_scatter_step>("ReduceScatter", "reduce_scatter", one_axis_less);
-  return call(op, at, x, step, asked, 0, site);
+  return call(step == Reduction::sum ? reduce_scatter_row : nonlinear_reduce_scatter_row, at, x, step, asked, 0, site);
 }
 
 Tensor process_all_to_all(const ProcessPlace& at, const Tensor& x, Site site) {
-  static const OpRow& op = row<all_to_all_step>("AllToAll", "all_to_all", same_shape);
-  return call(op, at, x, Reduction::sum, Reduction::sum, 0, site);
+  return call(all_to_all_row, at, x, Reduction::sum, Reduction::sum, 0, site);
 }
 
 }  // namespace tutti::detail

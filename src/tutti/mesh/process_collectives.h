@@ -1,5 +1,5 @@
 // Collectives between processes, of one tensor each: work like any other on the group's stream, ordered by points. The results
-// lie where the tensors do: on the host, or on a line's GPU. For the files of this module.
+// are where the tensors are: on the host, or on a line's GPU. For the files of this module.
 #pragma once
 
 #include "tutti/mesh/engines/exchange.h"
@@ -20,7 +20,7 @@ Tensor process_all_reduce(const ProcessPlace& at, const Tensor& x, Reduction ste
 Tensor process_broadcast(const ProcessPlace& at, const Tensor& x, int root, Site site);
 // One more axis in front: the group's members.
 Tensor process_all_gather(const ProcessPlace& at, const Tensor& x, Site site);
-// The first axis has a place for each member; each gets what the others had at its own, reduced or side by side.
+// The first axis has a place for each member; each gets what the others had at its own, reduced or stacked.
 Tensor process_reduce_scatter(const ProcessPlace& at, const Tensor& x, Reduction step, Reduction asked, Site site);
 Tensor process_all_to_all(const ProcessPlace& at, const Tensor& x, Site site);
 

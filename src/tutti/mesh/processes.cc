@@ -28,6 +28,10 @@ using namespace std::chrono_literals;
 
 constexpr auto opening_limit = 30s;
 constexpr auto agreeing_limit = 5s;
+// A link that is away for less than a death takes changes nothing: after a cut, TCP tries again when it has waited about as long
+// once more. It asks an idle host once a second at most.
+constexpr int silent_after_deaths = 3;
+constexpr std::chrono::milliseconds shortest_silence = 4s;
 // Not one of the attempts at which a meeting in shared memory failed.
 constexpr std::uint64_t after_roll_call = std::uint64_t{1} << 63U;
 // A connection to who has died may end before the coordinator says so.
@@ -211,14 +215,15 @@ ProcessGroup::ProcessGroup(Member& member, const std::string& name, const std::v
       store_(member, roll_calls_.ranks(), roll_calls_.generation(), std::nullopt, Site()),
       stream_("CPU:0", {.may_block = true}) {}
 
-void ProcessGroup::roll_call(const std::string& what, Site site) { roll_calls_.meet(what, std::nullopt, site); }
+void ProcessGroup::roll_call(const std::string& what, Site site) { roll_calls_.meet(what, std::nullopt, site, {}, wanted_); }
 
 Exchange& ProcessGroup::host_exchange(Site site) {
-  if (owned_ == nullptr || made_for_ != generation()) open_exchange(site);
+  if (owned_ == nullptr || made_for_ != generation() || opened_ != opening()) open_exchange(site);
   return *owned_;
 }
 
-void ProcessGroup::throw_if_lost(const std::string& what, Site site) {
+void ProcessGroup::give_up_exchange(const std::string& what, Site site) {
+  wanted_ = opening() + 1;
   {
     std::unique_lock lock(guard_);
     if (!is_lost_.wait_for(lock, news_takes_at_most, [this] { return is_lost(); })) return;
@@ -265,8 +270,10 @@ void ProcessGroup::open_exchange(Site site) {
     stop = gives_up_.get_token();
   }
   owned_.reset();
-  if (std::exchange(made_for_, generation) != generation) openings_ = 0;
-  const std::string key = text("exchange/", name(), "/", generation, "/", openings_++);
+  if (made_for_ != generation || opened_ != opening()) tries_ = 0;
+  made_for_ = generation;
+  opened_ = opening();
+  const std::string key = text("exchange/", name(), "/", generation, "/", opened_, "/", tries_++);
   const auto size = static_cast<int>(ranks().size());
   const Deadline limit = Clock::now() + opening_limit;
   std::unique_ptr<Exchange> made;
@@ -279,7 +286,9 @@ void ProcessGroup::open_exchange(Site site) {
                                   {.address = member_.local_host(),
                                    .secret = member_.who().secret,
                                    .encrypts = environment_bool("TUTTI_ENCRYPT").value_or(true),
-                                   .stop = stop});
+                                   .stop = stop,
+                                   .ranks = ranks(),
+                                   .silent_after = std::max(shortest_silence, silent_after_deaths * member_.dead_after())});
     }
   } catch (const Error& e) {
     fault = e.message();

@@ -26,17 +26,20 @@ class ProcessGroup {
   [[nodiscard]] const std::string& name() const noexcept { return barriers_.group(); }
 
   [[nodiscard]] MeetingPlace& barriers() noexcept { return barriers_; }
-  // For the one thread that makes the group's collectives: settles that all are about to do the same; then the engine, which
+  // For the one thread that makes the group's collectives: makes sure that all are about to do the same; then the engine, which
   // exchanges memory of the host.
   void roll_call(const std::string& what, Site site);
   Exchange& host_exchange(Site site);
-  // After an exchange that failed: throws MemberLost where that is because somebody is gone, or what has ended the job.
-  void throw_if_lost(const std::string& what, Site site);
+  // After an exchange that failed: all make another at their next roll call. Throws MemberLost where it failed because somebody
+  // is gone, or what has ended the job.
+  void give_up_exchange(const std::string& what, Site site);
   // Of these devices, one of each process, `own` among them.
   DeviceLine& line(const std::string& devices, Device& own);
   [[nodiscard]] Rendezvous& store() noexcept { return store_; }
   // Of the processes that answered the last roll call; with others, everything between them is made anew.
   [[nodiscard]] std::uint64_t generation() const noexcept { return roll_calls_.generation().load(); }
+  // How often they have made it anew all the same, because it had failed.
+  [[nodiscard]] std::uint64_t opening() const noexcept { return roll_calls_.opening(); }
   // Where its collectives run.
   [[nodiscard]] Stream& stream() noexcept { return stream_; }
 
@@ -59,7 +62,9 @@ class ProcessGroup {
   Stream stream_;
   std::unique_ptr<Exchange> owned_;
   std::uint64_t made_for_ = 0;  // generation
-  int openings_ = 0;            // so many were tried for it, by all
+  std::uint64_t opened_ = 0;    // opening
+  int tries_ = 0;               // so many were made for it, by all
+  std::uint64_t wanted_ = 0;    // opening: another than that of an exchange that failed
   std::mutex guard_;
   std::condition_variable is_lost_;
   Exchange* exchange_ = nullptr;  // as owned_, once it counts

@@ -39,7 +39,7 @@ constexpr Fold least{minimum, logical_and};
 constexpr Fold most{maximum, logical_or};
 constexpr Fold product{multiply, multiply};
 
-// By Reduction; the parts are in order of coordinates and lie on the device the result is made on.
+// By Reduction; the parts are in order of coordinates and on the device the result is made on.
 constexpr std::array<Tensor (*)(const std::vector<Tensor>&, Site), 5> reductions{sum_of, mean_of, folded<least>, folded<most>,
                                                                                  folded<product>};
 

@@ -63,7 +63,7 @@ std::vector<Tensor> sliced(const std::vector<Tensor>& shards, const Mesh& mesh, 
 
 std::vector<RelayoutStep> relayout_steps(const Layout& from, const Layout& to, Site site) {
   if (!(from.mesh() == to.mesh())) {
-    throw InvalidArgument(text("relayout stays on one mesh; the tensor lies on ", printable(from.mesh().to_string(site)),
+    throw InvalidArgument(text("relayout stays on one mesh; the tensor is on ", printable(from.mesh().to_string(site)),
                                ", the layout is of ", printable(to.mesh().to_string(site))),
                           site);
   }

@@ -60,7 +60,7 @@ RemoteGroup::RemoteGroup(const Mesh& mesh, const Group& group, std::span<const T
   if (line_->stays_on_gpu()) home_ = &own;
 }
 
-Tensor RemoteGroup::at_home(std::size_t local) const { return brought(held_[group_.local[local]], *home_, site_); }
+Tensor RemoteGroup::at_home(std::size_t local) const { return on_device(held_[group_.local[local]], *home_, site_); }
 
 Tensor RemoteGroup::part(const Tensor& x, std::size_t axis, std::size_t k) const {
   const std::int64_t length = x.shape()[axis] / static_cast<std::int64_t>(group_.size());

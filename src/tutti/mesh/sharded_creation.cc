@@ -1,7 +1,10 @@
 #include "tutti/mesh/sharded_creation.h"
 
+#include <atomic>
+
 #include "tutti/base/error.h"
 #include "tutti/base/text.h"
+#include "tutti/exec/dispatch.h"
 #include "tutti/mesh/local_devices.h"
 #include "tutti/mesh/number.h"
 #include "tutti/ops/creation.h"
@@ -24,8 +27,32 @@ ShardedTensor made_in(const char* function, const Shape& shape, const Layout& la
           })};
 }
 
-// draw(count, options): so many elements in a row, from where the options say. Rows of the first axis lie in a row in the draw of
-// the whole tensor, so a device draws those it has from the block they begin in.
+// Makes the draws that it sees parts of one: what a device draws, of all that the mesh does. Who runs the calls again gets other
+// numbers, and the same ones on devices that hold the same elements.
+class PartsOfDraw final : public Executor {
+ public:
+  explicit PartsOfDraw(std::uint64_t blocks) noexcept : blocks_(blocks) {}
+  void skip(std::uint64_t blocks) noexcept { skipped_ = blocks; }
+  void run(OpCall& call) override {
+    if (call.draw.generator != nullptr) call.draw = {call.draw.generator, blocks_, skipped_, number_, part_++};
+    pass_on(call);
+  }
+
+ private:
+  static std::uint32_t next_number() noexcept {
+    static std::atomic<std::uint32_t> last{0};
+    std::uint32_t number = 0;
+    while (number == 0) number = ++last;
+    return number;
+  }
+  std::uint64_t blocks_;
+  std::uint64_t skipped_ = 0;
+  std::uint32_t number_ = next_number();
+  std::uint32_t part_ = 0;
+};
+
+// draw(count, options): so many elements in a row, from where the options say. Rows of the first axis follow each other in the
+// draw of the whole tensor, so a device draws those it has from the block they begin in.
 template <class Options, class Draw>
 ShardedTensor drawn_in(const char* function, const Shape& shape, const Layout& layout, const Options& options,
                        std::int64_t per_block, Site site, Draw&& draw) {
@@ -35,27 +62,23 @@ ShardedTensor drawn_in(const char* function, const Shape& shape, const Layout& l
              " processes, and each has a default generator of its own; give a key, or a Generator of the same seed in each"),
         site);
   }
-  std::optional<Generator::Reserved> numbers;  // of all devices, once the shape is known to fit
+  std::optional<PartsOfDraw> parts;  // once the shape is known to fit
   return made_in(function, shape, layout, site, [&](const Shape& shard, const Dims& offset) {
-    if (!numbers) {
-      const tutti::Draw taken = detail::numbers_for({function, options}, *element_count(shape), per_block, site);
-      numbers = taken.generator != nullptr ? taken.generator->reserve(taken.blocks)
-                                           : Generator::Reserved{*options.key, options.counter};
-    }
-    Options from = options;
-    from.key = numbers->key;
-    from.counter = numbers->counter;
-    from.generator = nullptr;
-    if (shape.empty()) return reshape(draw(1, from), {}, site);
+    if (!parts) parts.emplace(detail::numbers_for({function, options}, *element_count(shape), per_block, site).blocks);
+    const ExecutorScope as_parts(*parts);
+    if (shape.empty()) return reshape(draw(1, options), {}, site);
     Shape rows = shape;
     rows[0] = shard[0];
     std::int64_t row_size = 1;
     for (std::size_t axis = 1; axis < shape.size(); ++axis) row_size *= shape[axis];
     const std::int64_t begin = offset[0] * row_size;
     const std::int64_t before = begin % per_block;
-    from.counter += static_cast<std::uint64_t>(begin / per_block);
-    const Tensor row_order = draw(before + shard[0] * row_size, from);
-    Tensor part = reshape(slice(row_order, 0, {before, {}}, site), rows, site);
+    Options from = options;
+    const auto skipped = static_cast<std::uint64_t>(begin / per_block);
+    if (options.key) from.counter += skipped;
+    parts->skip(skipped);
+    const Tensor drawn = draw(before + shard[0] * row_size, from);
+    Tensor part = reshape(slice(drawn, 0, {before, {}}, site), rows, site);
     for (std::size_t axis = 1; axis < shape.size(); ++axis) {
       if (shard[axis] != shape[axis])
         part = slice(part, static_cast<std::int64_t>(axis), {offset[axis], offset[axis] + shard[axis]}, site);

@@ -1,4 +1,4 @@
-// Tensors made where they lie: every device makes its own shard, and nothing is moved. The values are those of the functions of
+// Tensors made in place: every device makes its own shard, and nothing is moved. The values are those of the functions of
 // the same names that make a plain tensor.
 #pragma once
 

@@ -30,7 +30,7 @@ class Gathering {
   static constexpr std::int64_t any = -1;
 
   Tensor gathered(std::size_t axis, Dims at) {
-    if (axis == x_.rank()) return detail::brought(shard_at(at), to_, site_);
+    if (axis == x_.rank()) return detail::on_device(shard_at(at), to_, site_);
     const std::optional<std::size_t> dim = x_.layout().dim_of(axis);
     if (!dim) return gathered(axis + 1, at);
     std::vector<Tensor> parts;
@@ -126,7 +126,7 @@ Tensor to_tensor(const ShardedTensor& x, std::string_view device, Site site) {
   const detail::DerivedOrder ordered;
   // Every process gets all of it: each must call this.
   if (!x.mesh().is_local())
-    return detail::brought(relayout(x, Layout::replicated(x.mesh(), x.rank()), site).shards().front(), to, site);
+    return detail::on_device(relayout(x, Layout::replicated(x.mesh(), x.rank()), site).shards().front(), to, site);
   return detail::made_on(to, site, [&] { return Gathering(x, to, site).run(); });
 }
 

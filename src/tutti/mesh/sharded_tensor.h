@@ -18,7 +18,7 @@ namespace tutti {
 class ShardedTensor {
  public:
   ShardedTensor() noexcept = default;
-  // The shards lie on this process's devices, in their order, and have the shape the layout says. See pack for others.
+  // The shards are on this process's devices, in their order, and have the shape the layout says. See pack for others.
   ShardedTensor(Layout layout, const Shape& global, std::vector<Tensor> shards)
       : layout_(std::move(layout)), shape_(global), shards_(std::move(shards)) {}
 
@@ -42,7 +42,7 @@ class ShardedTensor {
   std::vector<Tensor> shards_;
 };
 
-// One tensor for each device of this process, all of one shape and dtype, taken as the shards of a layout. Those that lie
+// One tensor for each device of this process, all of one shape and dtype, taken as the shards of a layout. Those that are
 // elsewhere are copied. That shards which the layout calls the same are the same is for the caller to know.
 ShardedTensor pack(std::span<const Tensor> shards, const Layout& layout, Site site = {});
 inline ShardedTensor pack(const std::vector<Tensor>& shards, const Layout& layout, Site site = {}) {
@@ -57,7 +57,7 @@ ShardedTensor shard(const Tensor& x, const Layout& layout, Site site = {});
 // All of it on one device, without a host sync; without a name: on this process's first device of the mesh.
 Tensor to_tensor(const ShardedTensor& x, std::string_view device = {}, Site site = {});
 
-// All elements in row order: one demand sync.
+// All elements in row-major order: one demand sync.
 template <Element T>
 std::vector<T> read(const ShardedTensor& x, Intent intent, Site site = {}) {
   return read<T>(to_tensor(x, "CPU:0", site), intent, site);

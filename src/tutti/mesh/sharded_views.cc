@@ -55,8 +55,8 @@ std::optional<std::size_t> leading(const Shape& shape, std::size_t begin, std::s
   return std::nullopt;
 }
 
-// Axes are split and joined in stretches with the same number of elements. A shard is a block of a stretch in row order where the
-// axis that is sharded leads it, and so has to be a block of whole rows of what the stretch becomes.
+// Axes are split and joined in stretches with the same number of elements. A shard is a block of a stretch in row-major order
+// where the axis that is sharded leads it, and so has to be a block of whole rows of what the stretch becomes.
 Dims reshaped_axes(const ShardedTensor& x, const Shape& to, Site site) {
   const Shape& from = x.shape();
   Dims axes;

@@ -12,7 +12,7 @@ namespace tutti::detail {
 
 inline constexpr std::int64_t any_length = std::int64_t{1} << 62;
 
-// The order in which a tensor lies in memory, where that is without gaps and not row order; else empty.
+// The order in which a tensor lies in memory, where that is without gaps and not row-major order; else empty.
 inline Dims memory_axes(const TensorImpl& x) {
   Dims out;
   if (const std::optional<MemoryOrder> order = transposed_order(x)) [[unlikely]] {
@@ -21,8 +21,8 @@ inline Dims memory_axes(const TensorImpl& x) {
   return out;
 }
 
-// For kernels that walk strides: the axes from the farthest apart in memory to the nearest, where that is not row order and every
-// element has a place of its own; else empty.
+// For kernels that walk strides: the axes from the farthest apart in memory to the nearest, where that is not row-major order and
+// every element has a place of its own; else empty.
 inline Dims axes_by_stride(const TensorImpl& x) {
   const Shape& shape = x.shape();
   if (shape.size() < 2 || x.strides()[shape.size() - 1] == 1) [[likely]]
@@ -47,7 +47,7 @@ inline std::size_t place_of(std::size_t axis, const Dims& order) noexcept {
   return place;
 }
 
-// Where it pays an op along one axis to leave other axes behind that one (columns), as they lie.
+// Where it pays an op along one axis to leave other axes behind that one (columns), as they are.
 struct ColumnLimits {
   std::int64_t longest_on_cpu;
   std::int64_t longest_elsewhere;

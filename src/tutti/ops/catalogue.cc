@@ -2,30 +2,37 @@
 
 #include <algorithm>
 
+#include "tutti/base/text.h"
+
 namespace tutti {
 
 namespace {
 
+constexpr std::string_view changes_in_steps = "zero: it changes in steps";
+constexpr std::string_view takes_none = "none: it takes no tensors";
+constexpr std::string_view takes_shape = "zero: it takes only the shape";
+constexpr std::string_view leaves = "none: what the host or another library gets, no tape sees";
+
 constexpr CatalogueEntry creation[] = {
     {.name = "constant", .ops = "_EagerConst"},
     {.name = "from_bytes", .ops = "_EagerConst"},
-    {.name = "zeros", .ops = "Fill"},
-    {.name = "ones", .ops = "Fill"},
+    {.name = "zeros", .ops = "Fill", .gradient = takes_none},
+    {.name = "ones", .ops = "Fill", .gradient = takes_none},
     {.name = "full", .ops = "Fill"},
     {.name = "empty", .ops = "Empty"},
-    {.name = "zeros_like", .ops = "Fill"},
-    {.name = "ones_like", .ops = "Fill"},
+    {.name = "zeros_like", .ops = "Fill", .gradient = takes_shape},
+    {.name = "ones_like", .ops = "Fill", .gradient = takes_shape},
     {.name = "full_like", .ops = "Fill"},
-    {.name = "empty_like", .ops = "Empty"},
+    {.name = "empty_like", .ops = "Empty", .gradient = takes_shape},
     {.name = "arange", .ops = "Range"},
     {.name = "linspace", .ops = "Range"},
-    {.name = "eye", .ops = "MatrixBandPart"},
+    {.name = "eye", .ops = "MatrixBandPart", .gradient = takes_none},
     {.name = "tril", .ops = "MatrixBandPart"},
     {.name = "triu", .ops = "MatrixBandPart"},
     {.name = "meshgrid"},
-    {.name = "wrap_host_memory"},
-    {.name = "wrap_device_memory"},
-    {.name = "from_dlpack"},
+    {.name = "wrap_host_memory", .gradient = takes_none},
+    {.name = "wrap_device_memory", .gradient = takes_none},
+    {.name = "from_dlpack", .gradient = takes_none},
 };
 
 constexpr CatalogueEntry random_numbers[] = {
@@ -33,7 +40,7 @@ constexpr CatalogueEntry random_numbers[] = {
     {.name = "normal", .ops = "RandomStandardNormal", .dtypes = floating_dtypes},
     {.name = "randint", .ops = "RandomUniformInt", .dtypes = integer_dtypes},
     {.name = "bernoulli", .ops = "RandomBernoulli"},
-    {.name = "permutation", .ops = "RandomUniformInt Sort GatherV2", .dtypes = any_dtype},
+    {.name = "permutation", .ops = "RandomUniformInt Sort GatherV2", .dtypes = any_dtype, .gradient = "yes"},
 };
 
 constexpr CatalogueEntry arithmetic[] = {
@@ -41,24 +48,24 @@ constexpr CatalogueEntry arithmetic[] = {
     {.name = "subtract", .ops = "Sub"},
     {.name = "multiply", .ops = "Mul"},
     {.name = "divide", .ops = "RealDiv"},
-    {.name = "floor_divide", .ops = "FloorDiv"},
+    {.name = "floor_divide", .ops = "FloorDiv", .gradient = changes_in_steps},
     {.name = "remainder", .ops = "FloorMod"},
     {.name = "pow", .ops = "Pow Square"},
     {.name = "add_n", .ops = "AddN"},
     {.name = "abs", .ops = "Abs", .dtypes = numeric_dtypes},
     {.name = "negative", .ops = "Neg"},
     {.name = "positive", .dtypes = numeric_dtypes},
-    {.name = "sign", .ops = "Sign"},
+    {.name = "sign", .ops = "Sign", .gradient = changes_in_steps},
     {.name = "square", .ops = "Square"},
     {.name = "sqrt", .ops = "Sqrt"},
     {.name = "copysign", .ops = "CopySign"},
     {.name = "maximum", .ops = "Maximum"},
     {.name = "minimum", .ops = "Minimum"},
     {.name = "clip", .ops = "ClipByValue Maximum Minimum"},
-    {.name = "floor", .ops = "Floor", .dtypes = numeric_dtypes},
-    {.name = "ceil", .ops = "Ceil", .dtypes = numeric_dtypes},
-    {.name = "trunc", .ops = "Trunc", .dtypes = numeric_dtypes},
-    {.name = "round", .ops = "Rint", .dtypes = numeric_dtypes},
+    {.name = "floor", .ops = "Floor", .dtypes = numeric_dtypes, .gradient = changes_in_steps},
+    {.name = "ceil", .ops = "Ceil", .dtypes = numeric_dtypes, .gradient = changes_in_steps},
+    {.name = "trunc", .ops = "Trunc", .dtypes = numeric_dtypes, .gradient = changes_in_steps},
+    {.name = "round", .ops = "Rint", .dtypes = numeric_dtypes, .gradient = changes_in_steps},
     {.name = "where", .ops = "SelectV2"},
     {.name = "cast", .ops = "Cast"},
 };
@@ -150,7 +157,8 @@ constexpr CatalogueEntry neural[] = {
     {.name = "cross_entropy", .ops = "SparseSoftmaxCrossEntropyWithLogits CrossEntropyMean Sum"},
     {.name = "dropout", .ops = "Dropout"},
     {.name = "one_hot", .ops = "OneHot"},
-    {.name = "conv2d", .ops = "MatMul Unfold ConcatV2"},
+    {.name = "channels_last", .ops = "_Contiguous"},
+    {.name = "conv2d", .ops = "Conv2D", .dtypes = any_dtype},
     {.name = "max_pool2d", .ops = "MaxPool"},
     {.name = "avg_pool2d", .ops = "AvgPool"},
 };
@@ -174,7 +182,7 @@ constexpr CatalogueEntry linear_algebra[] = {
 
 constexpr CatalogueEntry sorting[] = {
     {.name = "sort", .ops = "Sort"},
-    {.name = "argsort", .ops = "Sort"},
+    {.name = "argsort", .ops = "Sort", .gradient = "none: its result is a place, a whole number"},
     {.name = "topk", .ops = "TopKV2"},
     {.name = "searchsorted", .ops = "SearchSorted"},
     {.name = "unique_values", .ops = "Unique UniqueCount Sort", .syncs = "the count, unless a size is given"},
@@ -216,7 +224,7 @@ constexpr CatalogueEntry shapes[] = {
     {.name = "squeeze", .ops = "Reshape"},
     {.name = "reshape", .ops = "Reshape"},
     {.name = "contiguous", .ops = "_Contiguous"},
-    {.name = "stop_gradient", .ops = "StopGradient"},
+    {.name = "stop_gradient", .ops = "StopGradient", .gradient = "zero: it is for that"},
     {.name = "diagonal", .ops = "MatrixDiagPart"},
     {.name = "flip", .ops = "StridedSlice"},
     {.name = "split", .ops = "StridedSlice"},
@@ -232,17 +240,17 @@ constexpr CatalogueEntry shapes[] = {
 constexpr CatalogueEntry between_devices[] = {
     {.name = "copy_to", .ops = "_Copy"},
     {.name = "pin", .ops = "_Pin"},
-    {.name = "is_pinned"},
-    {.name = "to_dlpack", .syncs = "the value, unless a stream is given or it is ready"},
+    {.name = "is_pinned", .gradient = leaves},
+    {.name = "to_dlpack", .syncs = "the value, unless a stream is given or it is ready", .gradient = leaves},
 };
 
 constexpr CatalogueEntry values_for_the_host[] = {
-    {.name = "item", .ops = "_Copy", .syncs = "the value"},
-    {.name = "read", .ops = "_Copy", .syncs = "the value"},
-    {.name = "read_all", .ops = "_Copy", .syncs = "the values, once for all of them"},
-    {.name = "read_async", .ops = "_Copy"},
-    {.name = "try_read", .ops = "_Copy"},
-    {.name = "to_string", .ops = "_Copy", .syncs = "the value"},
+    {.name = "item", .ops = "_Copy", .syncs = "the value", .gradient = leaves},
+    {.name = "read", .ops = "_Copy", .syncs = "the value", .gradient = leaves},
+    {.name = "read_all", .ops = "_Copy", .syncs = "the values, once for all of them", .gradient = leaves},
+    {.name = "read_async", .ops = "_Copy", .gradient = leaves},
+    {.name = "try_read", .ops = "_Copy", .gradient = leaves},
+    {.name = "to_string", .ops = "_Copy", .syncs = "the value", .gradient = leaves},
 };
 
 constexpr CatalogueEntry control[] = {
@@ -251,9 +259,9 @@ constexpr CatalogueEntry control[] = {
 };
 
 constexpr CatalogueEntry variables[] = {
-    {.name = "Variable::value", .ops = "ReadVariableOp"},
-    {.name = "Variable::assign", .ops = "AssignVariableOp"},
-    {.name = "Variable::assign_add", .ops = "AssignAddVariableOp"},
+    {.name = "Variable::value", .ops = "ReadVariableOp", .gradient = "yes"},
+    {.name = "Variable::assign", .ops = "AssignVariableOp", .gradient = "yes"},
+    {.name = "Variable::assign_add", .ops = "AssignAddVariableOp", .gradient = "yes"},
 };
 
 // Of the module above this one: only their names are known here.
@@ -277,12 +285,102 @@ constexpr CatalogueEntry sharded[] = {
     {.name = "unpack"},
     {.name = "to_tensor", .ops = "_Copy"},
     {.name = "relayout", .ops = "_Copy ConcatV2"},
-    {.name = "all_reduce", .ops = "_Copy AddN RealDiv Minimum Maximum Mul LogicalAnd LogicalOr", .dtypes = any_dtype},
-    {.name = "broadcast", .ops = "_Copy"},
-    {.name = "all_gather", .ops = "_Copy ConcatV2"},
-    {.name = "reduce_scatter", .ops = "_Copy AddN RealDiv Minimum Maximum Mul LogicalAnd LogicalOr", .dtypes = any_dtype},
-    {.name = "all_to_all", .ops = "_Copy ConcatV2"},
+    {.name = "all_reduce",
+     .ops = "_Copy AddN RealDiv Minimum Maximum Mul LogicalAnd LogicalOr AllReduce NonlinearAllReduce",
+     .dtypes = any_dtype},
+    {.name = "broadcast", .ops = "_Copy Broadcast"},
+    {.name = "all_gather", .ops = "_Copy ConcatV2 AllGather"},
+    {.name = "reduce_scatter",
+     .ops = "_Copy AddN RealDiv Minimum Maximum Mul LogicalAnd LogicalOr ReduceScatter NonlinearReduceScatter",
+     .dtypes = any_dtype},
+    {.name = "all_to_all", .ops = "_Copy ConcatV2 AllToAll"},
     {.name = "elementwise"},
+};
+
+// Of `train`.
+constexpr CatalogueEntry differentiation[] = {
+    {.name = "value_and_grad"},
+    {.name = "grad"},
+    {.name = "Tape"},
+    {.name = "Tape::watch"},
+    {.name = "Tape::gradient"},
+    {.name = "Tape::gradients"},
+    {.name = "custom_gradient", .ops = "CustomGradient"},
+    {.name = "checkpoint", .ops = "CustomGradient"},
+    {.name = "FindNonFinite"},
+    {.name = "FindNonFinite::report", .syncs = "a number of each device"},
+};
+
+constexpr CatalogueEntry losses[] = {
+    {.name = "mse_loss", .ops = "Mean Square Sub"},
+    {.name = "mae_loss", .ops = "Mean Abs Sub"},
+    {.name = "dense_cross_entropy", .ops = "LogSoftmax Mul Sum Mean Neg"},
+    {.name = "smoothed_cross_entropy", .ops = "LogSoftmax SparseSoftmaxCrossEntropyWithLogits CrossEntropyMean Mean Mul AddV2"},
+    {.name = "binary_cross_entropy", .ops = "Log1p Exp Neg Abs Maximum Mul Sub AddV2 Mean"},
+    {.name = "scaled_dot_product_attention", .ops = "Softmax MatMul Mul SelectV2"},
+};
+
+constexpr CatalogueEntry layers[] = {
+    {.name = "Dense"},
+    {.name = "Conv2D"},
+    {.name = "Embedding"},
+    {.name = "LayerNorm"},
+    {.name = "BatchNorm"},
+    {.name = "Dropout"},
+    {.name = "MultiHeadAttention"},
+    {.name = "Sequential"},
+    {.name = "Sequential::add"},
+    {.name = "parameters"},
+    {.name = "named_variables"},
+    {.name = "freeze"},
+    {.name = "Evaluation"},
+    {.name = "is_training"},
+    {.name = "glorot_uniform"},
+    {.name = "he_normal"},
+    {.name = "normal_initializer"},
+    {.name = "zeros_initializer"},
+    {.name = "ones_initializer"},
+};
+
+constexpr CatalogueEntry optimizers[] = {
+    {.name = "Sgd"},
+    {.name = "Adam"},
+    {.name = "adamw"},
+    {.name = "Optimizer::update"},
+    {.name = "Optimizer::parameters"},
+    {.name = "Optimizer::step"},
+    {.name = "clip_by_global_norm"},
+    {.name = "constant_rate"},
+    {.name = "warmup_cosine"},
+    {.name = "exponential_decay"},
+};
+
+constexpr CatalogueEntry training[] = {
+    {.name = "Model::compile"},
+    {.name = "Model::fit", .syncs = "the values of its epochs, at the end or for callbacks that read them"},
+    {.name = "Model::evaluate", .syncs = "the result"},
+    {.name = "Model::predict"},
+    {.name = "sgd"},
+    {.name = "adam"},
+    {.name = "accuracy"},
+    {.name = "binary_accuracy"},
+    {.name = "mean_absolute_error"},
+    {.name = "early_stopping"},
+    {.name = "checkpoints", .syncs = "the values, once for each file"},
+    {.name = "on_epoch_end"},
+    {.name = "on_step_end"},
+    {.name = "MirroredStrategy::run"},
+    {.name = "MirroredStrategy::split"},
+    {.name = "MirroredStrategy::reduce"},
+    {.name = "MirroredStrategy::all_reduce"},
+};
+
+constexpr CatalogueEntry files[] = {
+    {.name = "save", .syncs = "the values, once for all of them"},
+    {.name = "load"},
+    {.name = "save_tensors", .syncs = "the values, once for all of them"},
+    {.name = "load_tensors"},
+    {.name = "load_metadata"},
 };
 
 constexpr CatalogueSection sections[] = {
@@ -303,6 +401,12 @@ constexpr CatalogueSection sections[] = {
     {"Control flow on the device", control},
     {"Variables", variables},
     {"Sharded tensors", sharded},
+    {"Losses and attention", losses},
+    {"Gradients", differentiation, false},
+    {"Training", training, false},
+    {"Layers", layers, false},
+    {"Optimizers", optimizers, false},
+    {"Files of tensors", files, false},
     {"Meshes and layouts", meshes, false},
 };
 
@@ -328,9 +432,11 @@ DTypes dtypes_on(const CatalogueEntry& entry, BackendKind kind) {
   return rows.empty() ? any_dtype : rows.front()->dtypes_on(kind);
 }
 
-bool has_gradient(const CatalogueEntry& entry) {
+std::string gradient_of(const CatalogueEntry& entry) {
+  if (!entry.gradient.empty()) return std::string(entry.gradient);
   const std::vector<const OpRow*> rows = ops_of(entry);
-  return !rows.empty() && std::all_of(rows.begin(), rows.end(), [](const OpRow* row) { return row->gradient.apply != nullptr; });
+  if (rows.empty() || rows.front()->gradient.apply != nullptr) return "yes";
+  return text("none: ", rows.front()->gradient.none != nullptr ? rows.front()->gradient.none : "its row states no rule");
 }
 
 }  // namespace tutti

@@ -6,6 +6,7 @@
 #include "tutti/base/error.h"
 #include "tutti/base/text.h"
 #include "tutti/exec/dispatch.h"
+#include "tutti/exec/launch_listener.h"
 #include "tutti/ops/comparison.h"
 #include "tutti/ops/creation.h"
 #include "tutti/ops/elementwise.h"
@@ -80,9 +81,21 @@ WhileResult LoopData::run(std::vector<Tensor> state, Site site) const {
   Tensor iterations = zeros_like(goes_on, DType::i64, site);
   std::deque<Tensor> seen;  // what the host has not learnt yet, oldest first
   bool is_over = false;
+  // On which device and in which layout the state ends must not depend on when the host learnt that the loop is over.
+  bool has_picked = false;
+  const auto picked = [&](std::vector<Tensor> next, std::vector<Tensor> last) {
+    has_picked = true;
+    std::vector<Tensor> out = pick(goes_on, std::move(next), std::move(last), site);
+    for (Tensor& each : out) each = contiguous(each, site);
+    return out;
+  };
+  LaunchListener* const listener = detail::thread_state.listener;
+  if (listener != nullptr && !options_.most_iterations)
+    listener->refuse("While", site, "how often it runs depends on values; give it most_iterations");
+  const bool looks = listener == nullptr || !options_.most_iterations;  // what is recorded must not depend on time
   for (std::int64_t i = 0; !is_over && (!options_.most_iterations || i < *options_.most_iterations); ++i) {
     seen.push_back(goes_on);
-    while (!seen.empty()) {
+    while (looks && !seen.empty()) {
       const std::optional<std::vector<bool>> known = try_read<bool>(seen.front(), site);
       if (!known) break;
       is_over = is_over || !known->front();
@@ -91,10 +104,11 @@ WhileResult LoopData::run(std::vector<Tensor> state, Site site) const {
     if (is_over) break;
     std::vector<Tensor> next = body_(state);
     check_alike(next, state, "while_loop's state and what its body makes of it", site);
-    state = pick(goes_on, std::move(next), std::move(state), site);
+    state = picked(std::move(next), std::move(state));
     iterations = add(std::move(iterations), cast(goes_on, DType::i64, site), site);
     goes_on = logical_and(goes_on, checked_predicate(condition_(state), "while_loop's condition", site), site);
   }
+  if (!has_picked) state = picked(state, state);
   return {std::move(state), std::move(iterations), logical_not(goes_on, site)};
 }
 

@@ -12,7 +12,7 @@ namespace tutti {
 
 using Branch = std::function<std::vector<Tensor>()>;
 
-// Both branches are enqueued, and a bool of one element, wherever it lies, picks between what they give; these must agree in
+// Both branches are enqueued, and a bool of one element, wherever it is, picks between what they give; these must agree in
 // number, shapes and dtypes. For branches that cost little, or whose predicate would cost a wait: the other one runs too, so
 // neither may change a Variable, and a failure in either is a failure of the result.
 std::vector<Tensor> cond(const Tensor& predicate, const Branch& then_branch, const Branch& else_branch, Site site = {});

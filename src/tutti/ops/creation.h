@@ -17,7 +17,7 @@
 
 namespace tutti {
 
-// Host values in row order. Throws ShapeError when the count does not fit the shape.
+// Host values in row-major order. Throws ShapeError when the count does not fit the shape.
 Tensor from_bytes(DType dtype, const Shape& shape, std::span<const std::byte> bytes, Site site = {});
 
 // A vector, a span, an array, ...

@@ -60,7 +60,7 @@ DType dtype_of_dl(const DLDataType& type, Site site) {
   throw DTypeError(text("from_dlpack got a tensor of dtype ", describe(type), "; convert it first to one of ", ours), site);
 }
 
-// The elements as they lie: where the first byte is, counted in elements from element (0, ..., 0), and how many bytes they span.
+// The elements as they are: where the first byte is, counted in elements from element (0, ..., 0), and how many bytes they span.
 struct Layout {
   Shape shape;
   Dims strides;

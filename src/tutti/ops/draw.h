@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 
 #include "tutti/base/site.h"
@@ -21,6 +22,12 @@ struct DrawSource {
   template <class Options>
   DrawSource(const char* name, const Options& options)
       : function(name), key(options.key), counter(options.counter), generator(options.generator) {}
+};
+
+// The data of a recorded call whose numbers came from a generator: its rule repeats that draw, and a replay draws anew.
+class FromGenerator final : public CallData {
+ public:
+  [[nodiscard]] std::shared_ptr<const CallData> keep() const override { return std::make_shared<FromGenerator>(); }
 };
 
 // None from a generator where the source has a key.

@@ -8,6 +8,7 @@
 #include "tutti/ops/elementwise.h"
 #include "tutti/ops/gradient_rules.h"
 #include "tutti/ops/math.h"
+#include "tutti/ops/scalar_call.h"
 
 namespace tutti {
 
@@ -99,16 +100,19 @@ void of_logaddexp(GradientCall& call) {
     give_summed(call, i, multiply(call.gradient(), share, call.site));
   }
 }
+// At the origin, where they have a corner and no angle, the gradients of hypot and atan2 are 0.
+Tensor one_for_zero(const Tensor& x, Site site) { return where(equal(x, 0, site), 1, x, site); }
 void of_hypot(GradientCall& call) {
+  const Tensor distance = one_for_zero(call.output(), call.site);
   for (std::size_t i = 0; i < 2; ++i) {
-    if (call.wants(i))
-      give_summed(call, i, multiply(call.gradient(), divide(operand(call, i), call.output(), call.site), call.site));
+    if (call.wants(i)) give_summed(call, i, multiply(call.gradient(), divide(operand(call, i), distance, call.site), call.site));
   }
 }
 void of_atan2(GradientCall& call) {
   const TensorArg y = operand(call, 0);
   const TensorArg x = operand(call, 1);
-  const Tensor by_distance = divide(call.gradient(), add(square(x, call.site), square(y, call.site), call.site), call.site);
+  const Tensor distance = add(square(x, call.site), square(y, call.site), call.site);
+  const Tensor by_distance = divide(call.gradient(), one_for_zero(distance, call.site), call.site);
   if (call.wants(0)) give_summed(call, 0, multiply(by_distance, x, call.site));
   if (call.wants(1)) give_summed(call, 1, negative(multiply(by_distance, y, call.site), call.site));
 }
@@ -118,7 +122,28 @@ void chosen(GradientCall& call) {
   if (call.wants(2)) give_summed(call, 2, where_not(call, condition));
 }
 void cast_back(GradientCall& call) { call.give(0, cast(call.gradient(), call.inputs[0].dtype, call.site)); }
-void rectified(GradientCall& call) { call.give(0, where_so(call, greater(call.output(), 0, call.site))); }
+
+// One pass each: what ReluGrad and GeluGrad are there for.
+template <class F>
+Tensor of_activation(TensorArg gradient, TensorArg at, Site site) {
+  return detail::binary<F>(gradient, at, site);
+}
+void rectified(GradientCall& call) { call.give(0, of_activation<scalar::ReluGrad>(call.gradient(), call.output(), call.site)); }
+void rectified_gradient(GradientCall& call) {  // with y it changes in steps
+  if (call.wants(0)) call.give(0, of_activation<scalar::ReluGrad>(call.gradient(), call.input(1), call.site));
+}
+void by_erf(GradientCall& call) { call.give(0, of_activation<scalar::GeluGrad>(call.gradient(), call.input(0), call.site)); }
+// The slope's own slope is (2 - x^2) times the density.
+void by_erf_gradient(GradientCall& call) {
+  const Tensor& x = call.input(1);
+  if (call.wants(0)) call.give(0, of_activation<scalar::GeluGrad>(call.gradient(), x, call.site));
+  if (!call.wants(1)) return;
+  const Tensor squared = square(x, call.site);
+  const Tensor density =
+      multiply(exp(multiply(squared, -0.5, call.site), call.site), std::numbers::inv_sqrtpi / std::numbers::sqrt2, call.site);
+  const Tensor slope = multiply(density, subtract(2, squared, call.site), call.site);
+  call.give(1, multiply(multiply(call.gradient(), call.input(0), call.site), slope, call.site));
+}
 
 Tensor one_plus(const Tensor& x, Site site) { return add(x, 1, site); }
 Tensor one_minus(const Tensor& x, Site site) { return subtract(1, x, site); }
@@ -235,6 +260,8 @@ constexpr const char* takes_bits = "it works on whole numbers";
 
 [[maybe_unused]] const bool activations[] = {
     rule<scalar::Relu>(rectified, 0, reads::first),
+    rule<scalar::ReluGrad>(rectified_gradient, reads::second),
+    rule<scalar::GeluGrad>(by_erf_gradient, reads::first | reads::second),
     rule<scalar::Sigmoid>(
         by_slope<[](const Tensor&, const Tensor& y, Site site) { return multiply(y, one_minus(y, site), site); }>, 0,
         reads::first),
@@ -243,14 +270,7 @@ constexpr const char* takes_bits = "it works on whole numbers";
                          return add(s, multiply(y, one_minus(s, site), site), site);
                        }>,
                        reads::first, reads::first),
-    rule<scalar::Gelu>(by_slope<[](const Tensor& x, const Tensor&, Site site) {
-                         const Tensor share =
-                             multiply(one_plus(erf(multiply(x, 1 / std::numbers::sqrt2, site), site), site), 0.5, site);
-                         const Tensor bell = exp(multiply(square(x, site), -0.5, site), site);
-                         const double height = std::numbers::inv_sqrtpi / std::numbers::sqrt2;
-                         return add(share, multiply(multiply(x, bell, site), height, site), site);
-                       }>,
-                       reads::first),
+    rule<scalar::Gelu>(by_erf, reads::first),
     rule<scalar::GeluTanh>(by_slope<[](const Tensor& x, const Tensor&, Site site) {
                              const double c = std::sqrt(2 / std::numbers::pi);
                              const Tensor squared = square(x, site);

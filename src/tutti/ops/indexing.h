@@ -21,7 +21,7 @@ inline Tensor index(const Tensor& x, std::initializer_list<Index> items, Site si
   return index(x, std::span(items.begin(), items.size()), site);
 }
 
-// The same elements in dense row order; x itself if it is.
+// The same elements in dense row-major order; x itself if it is.
 Tensor contiguous(const Tensor& x, Site site = {});
 // A copy of its own on that device ("GPU:1"), also if it is there already.
 Tensor copy_to(const Tensor& x, std::string_view device, Site site = {});

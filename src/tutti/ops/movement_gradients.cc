@@ -176,10 +176,18 @@ Tensor scattered(const GradientCall& call, ScatterMode mode, const Tensor& x, co
   const Shape places = at_places(call, x).shape();
   return detail::scatter_values(nullptr, x, region, indices_of(call, 2), places, values, call.site);
 }
-// Of several values for one place each is taken for the one that was set.
+// Of several values for one place the last one was set.
 void scatter_set_rule(GradientCall& call) {
   if (call.wants(0)) call.give(0, scattered(call, ScatterMode::set, call.gradient(), 0));
-  if (call.wants(1)) give_values(call, at_places(call, call.gradient()));
+  if (!call.wants(1)) return;
+  Tensor gradient = at_places(call, call.gradient());
+  if (call.inputs.size() > 2) {
+    const Tensor numbers = reshape(arange(1, gradient.size() + 1, {}, call.site), gradient.shape(), call.site);
+    const Tensor none = zeros(call.shape(0), DType::i64, call.site);
+    const Tensor last = at_places(call, scattered(call, ScatterMode::maximum, none, numbers));
+    gradient = where(equal(last, numbers, call.site), gradient, 0, call.site);
+  }
+  give_values(call, gradient);
 }
 void scatter_add_rule(GradientCall& call) {
   if (call.wants(0)) call.give(0, call.gradient());
@@ -192,14 +200,19 @@ void scatter_multiply_rule(GradientCall& call) {
   const Tensor change = at_places(call, multiply(call.gradient(), call.output(), call.site));
   give_values(call, divide(change, operand(call, 1), call.site));
 }
-// What was not replaced keeps its gradient; a value that came through takes it.
+// What was not replaced keeps its gradient; the values that came through, which are equal, share it.
 void scatter_extreme_rule(GradientCall& call) {
   const Tensor kept = equal(call.output(), operand(call, 0), call.site);
   if (call.wants(0)) call.give(0, where(kept, call.gradient(), 0, call.site));
   if (!call.wants(1)) return;
-  const Tensor rest = where(kept, 0, call.gradient(), call.site);
+  Tensor rest = at_places(call, where(kept, 0, call.gradient(), call.site));
   const Tensor came = equal(at_places(call, call.output()), operand(call, 1), call.site);
-  give_values(call, where(came, at_places(call, rest), 0, call.site));
+  if (call.inputs.size() > 2) {
+    const Tensor none = zeros(call.shape(0), rest.dtype(), call.site);
+    const Tensor count = at_places(call, scattered(call, ScatterMode::add, none, cast(came, rest.dtype(), call.site)));
+    rest = divide(rest, maximum(count, 1, call.site), call.site);
+  }
+  give_values(call, where(came, rest, 0, call.site));
 }
 
 // Where each value came from, along the last axis.

@@ -3,7 +3,9 @@
 #include <ostream>
 
 #include "tutti/base/text.h"
+#include "tutti/exec/launch_listener.h"
 #include "tutti/exec/transfer.h"
+#include "tutti/place/thread_state.h"
 #include "tutti/tensor/format.h"
 #include "tutti/tensor/mirrors.h"
 
@@ -13,6 +15,9 @@ namespace detail {
 
 Tensor start_to_host(const Tensor& x, Site site) {
   Device& device = x.impl(site).buffer()->device();
+  if (thread_state.listener != nullptr) [[unlikely]]
+    thread_state.listener->refuse(x.impl().buffer()->made_by(), site,
+                                  "the host reads its value; return the tensor and read it outside");
   if (device.memory().is_host_visible()) {
     if (x.is_contiguous()) [[likely]]
       return x;

@@ -63,7 +63,7 @@ T item(const Tensor& x, Site site = {}) {
   return item<T>(x, detail::usual_intent<T>, site);
 }
 
-// All elements in row order.
+// All elements in row-major order.
 template <Element T>
 std::vector<T> read(const Tensor& x, Intent intent, Site site = {}) {
   detail::check_dtype(x, dtype_of<T>, site);

@@ -122,7 +122,7 @@ Tensor find(const OpRow& row, const Tensor& x, std::size_t axis, bool keepdims, 
   return run_over(call, x, 1U << axis, keepdims, site);
 }
 
-// The place in row order.
+// The place in row-major order.
 Tensor find_in_all(const OpRow& row, const Tensor& x, Site site) {
   return find(row, reshape(x, {x.size(site)}, site), 0, false, site);
 }

@@ -77,7 +77,7 @@ Tensor any(const Tensor& x, const ReducedAxes& axes, const ReductionOptions& opt
 // How many elements are not zero along these axes, as int64; over all axes: see indexing.h.
 Tensor count_nonzero(const Tensor& x, const ReducedAxes& axes, const ReductionOptions& options = {}, Site site = {});
 
-// The index, as int64, of the first largest or smallest element, or of the first NaN: in row order, or along an axis. Throw
+// The index, as int64, of the first largest or smallest element, or of the first NaN: in row-major order, or along an axis. Throw
 // InvalidArgument where there is nothing to choose from.
 Tensor argmax(const Tensor& x, Site site = {});
 Tensor argmax(const Tensor& x, std::int64_t axis, const ReductionOptions& options = {}, Site site = {});

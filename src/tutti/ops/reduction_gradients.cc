@@ -90,8 +90,11 @@ Tensor variance_slope(const GradientCall& call) {
   return multiply(subtract(x, centre, call.site), 2 / divisor, call.site);
 }
 void var_rule(GradientCall& call) { call.give(0, multiply(variance_slope(call), spread_back(call, call.gradient()), call.site)); }
+// At zero, where a deviation has a corner, its gradient is 0.
 void std_rule(GradientCall& call) {
-  const Tensor by_root = divide(call.gradient(), multiply(call.output(), 2, call.site), call.site);
+  const Tensor is_zero = equal(call.output(), 0, call.site);
+  const Tensor twice = where(is_zero, 1, multiply(call.output(), 2, call.site), call.site);
+  const Tensor by_root = where(is_zero, 0, divide(call.gradient(), twice, call.site), call.site);
   call.give(0, multiply(variance_slope(call), spread_back(call, by_root), call.site));
 }
 void log_sum_exp_rule(GradientCall& call) {

@@ -21,6 +21,7 @@ bool lies_inside(const ScatterAttributes& region, std::int64_t count) {
   std::int64_t lowest = region.offset;
   std::int64_t highest = region.offset;
   for (const Axis& axis : axes) {
+    if (axis.size == 1) continue;  // its stride says nothing
     if (axis.size < 0 || axis.size > count || std::abs(axis.stride) > count) return false;
     (axis.stride < 0 ? lowest : highest) += (axis.size - 1) * axis.stride;
   }

@@ -1,5 +1,5 @@
 // Changing places of a tensor that indices name. The result is a new tensor; one given away with std::move may be changed in
-// place. The outcome is the same on every run: of several values for one place the last in row order is set, and sums are
+// place. The outcome is the same on every run: of several values for one place the last in row-major order is set, and sums are
 // added up in that order. Minimum and maximum: NaN wins, and -0 is less than 0.
 #pragma once
 

@@ -39,8 +39,8 @@ struct MaskedSelectResult {
 // No sync.
 MaskedSelectResult masked_select(const Tensor& x, const Tensor& mask, const MaskedSelectOptions& options, Site site = {});
 
-// x with the elements for which the mask holds replaced, in row order, by the first of the values, whose dtype must promote to
-// that of x. The mask broadcasts to x. Values that are left over are not used; too few spoil the result. No sync.
+// x with the elements for which the mask holds replaced, in row-major order, by the first of the values, whose dtype must promote
+// to that of x. The mask broadcasts to x. Values that are left over are not used; too few spoil the result. No sync.
 Tensor masked_scatter(const Tensor& x, const Tensor& mask, const Tensor& values, Site site = {});
 
 // Every element along the axis as often as the repeats say: a number for all, or a tensor of integers, one for each. Without an

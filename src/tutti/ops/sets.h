@@ -29,7 +29,7 @@ struct UniqueInverse {
 };
 struct UniqueAll {
   Tensor values;
-  Tensor indices;  // of the first occurrence in row order
+  Tensor indices;  // of the first occurrence in row-major order
   Tensor inverse_indices;
   Tensor counts;
   Tensor count;

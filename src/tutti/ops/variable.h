@@ -5,14 +5,17 @@
 #include <string>
 
 #include "tutti/ops/tensor_arg.h"
+#include "tutti/place/thread_state.h"
 
 namespace tutti {
 
 class VariableCell;
 
 // Shape, dtype and device are those of the first value and stay. A snapshot never changes: an assignment writes in
-// place when no snapshot is alive, else into memory of its own. Copies are the same variable: a layer, its optimizer and a
-// checkpoint share one. It is taken wherever a tensor is, for its value at that moment.
+// place when no snapshot is alive, else into memory of its own; the memory of a value given away becomes the variable's. Copies
+// are the same variable: a layer, its optimizer and a checkpoint share one. It is taken wherever a tensor is, for its value at
+// that moment. One made in the scope of a MirroredStrategy has a value on each of its devices: in run() the handle means that of
+// the replica, elsewhere the first is read and all are assigned.
 class Variable {
  public:
   // On the device of the value, or of the scope around the call.
@@ -33,11 +36,19 @@ class Variable {
   // The same, but the value's dtype need only promote to the variable's.
   void assign_add(TensorArg delta, Site site = {}) const;
 
-  [[nodiscard]] const std::shared_ptr<VariableCell>& cell() const noexcept { return cell_; }
+  // That of the replica the thread is running as; else the only one, or the first.
+  [[nodiscard]] const std::shared_ptr<VariableCell>& cell() const noexcept {
+    return detail::thread_state.replica == nullptr ? cell_ : replica_cell();
+  }
 
  private:
+  [[nodiscard]] const std::shared_ptr<VariableCell>& replica_cell() const noexcept;
+  [[nodiscard]] VariableCell& first(Site site) const;
   [[nodiscard]] VariableCell& checked(Site site) const;
-  std::shared_ptr<VariableCell> cell_;
+  // Calls `each` with every cell that an assignment changes, the first one last.
+  template <class Each>
+  void assign_cells(const char* what, Site site, Each&& each) const;
+  std::shared_ptr<VariableCell> cell_;  // the first, which holds the others
 };
 
 }  // namespace tutti

@@ -7,8 +7,26 @@
 
 namespace tutti {
 
+namespace {
+std::atomic<std::uint64_t> cells_made{0};
+}
+
 VariableCell::VariableCell(LogicalDevice& device, Tensor initial)
-    : on_(device), shape_(initial.shape()), dtype_(initial.dtype()), current_(std::move(initial)) {}
+    : on_(device),
+      shape_(initial.shape()),
+      dtype_(initial.dtype()),
+      number_(cells_made.fetch_add(1, std::memory_order_relaxed)),
+      current_(std::move(initial)) {}
+
+std::uint64_t VariableCell::next_number() noexcept { return cells_made.load(std::memory_order_relaxed); }
+
+bool VariableCell::is_mirrored_over(std::span<LogicalDevice* const> devices) const noexcept {
+  if (!is_mirrored_ || devices.size() != others_.size() + 1 || devices[0] != &on_) return false;
+  for (std::size_t i = 0; i < others_.size(); ++i) {
+    if (&others_[i]->on_ != devices[i + 1]) return false;
+  }
+  return true;
+}
 
 void VariableCell::bind(Site site) {
   const std::lock_guard lock(mutex_);
@@ -20,6 +38,20 @@ void VariableCell::bind(Site site) {
 bool VariableCell::is_bound() const {
   const std::lock_guard lock(mutex_);
   return is_bound_;
+}
+
+void VariableCell::forget_copy() {
+  const std::lock_guard lock(mutex_);
+  read_ = {};
+}
+
+std::unique_lock<std::mutex> VariableCell::hold(bool is_written) {
+  std::unique_lock lock(mutex_);
+  if (is_written) {
+    read_ = {};
+    Mirrors::drop(current_.impl());
+  }
+  return lock;
 }
 
 Tensor VariableCell::storage() const {
@@ -41,8 +73,14 @@ void VariableCell::replace(const Tensor& value, Site site) {
   overwrite(current_, value, site);
 }
 
-void VariableCell::assign(const Tensor& value, Site site) {
+void VariableCell::assign(const Tensor& value, Site site, bool is_given_away) {
   const std::lock_guard lock(mutex_);
+  const Ref<Buffer>& memory = value.impl().buffer();
+  if (is_given_away && !is_bound_ && value.shape() == shape_ && value.is_contiguous() && memory->is_unique() &&
+      !memory->is_lent() && memory->bytes() == checked_bytes(dtype_, shape_, site) && &memory->device() == &on_.device()) {
+    current_ = make_dense(memory, dtype_, shape_);
+    return;
+  }
   if (is_bound_ || !has_snapshots()) return replace(value, site);
   current_ = fresh_copy(detail::broadcasted(value, shape_), on_, site);
 }

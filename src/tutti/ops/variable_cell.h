@@ -2,8 +2,11 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 #include <memory>
 #include <mutex>
+#include <span>
+#include <vector>
 
 #include "tutti/exec/op_call.h"
 
@@ -16,8 +19,20 @@ class VariableCell {
   [[nodiscard]] LogicalDevice& on() const noexcept { return on_; }
   [[nodiscard]] const Shape& shape() const noexcept { return shape_; }
   [[nodiscard]] DType dtype() const noexcept { return dtype_; }
-  [[nodiscard]] bool is_trainable() const noexcept { return is_trainable_.load(std::memory_order_relaxed); }
+  [[nodiscard]] bool is_trainable() const noexcept {
+    return is_trainable_.load(std::memory_order_relaxed) && !is_frozen_.load(std::memory_order_relaxed);
+  }
   void set_trainable(bool trainable) noexcept { is_trainable_.store(trainable, std::memory_order_relaxed); }
+  // For a while: what is not trainable by itself is not afterwards either.
+  void set_frozen(bool frozen) noexcept { is_frozen_.store(frozen, std::memory_order_relaxed); }
+
+  // Of a mirrored variable's first cell: those of the other replicas, in their order. Before anyone else has it.
+  void mirror(std::vector<std::shared_ptr<VariableCell>> others) {
+    others_ = std::move(others);
+    is_mirrored_ = true;
+  }
+  [[nodiscard]] std::span<const std::shared_ptr<VariableCell>> others() const noexcept { return others_; }
+  [[nodiscard]] bool is_mirrored_over(std::span<LogicalDevice* const> devices) const noexcept;
 
   // From now on the value stays where it is in memory: every assignment writes there, and a read gives a copy, one for each
   // version of the value.
@@ -25,9 +40,18 @@ class VariableCell {
   [[nodiscard]] bool is_bound() const;
   // The memory of a bound cell.
   [[nodiscard]] Tensor storage() const;
+  // Of a bound cell: the next read makes a copy anew.
+  void forget_copy();
+  // In every process a cell made later has a higher one.
+  [[nodiscard]] std::uint64_t number() const noexcept { return number_; }
+  static std::uint64_t next_number() noexcept;
+
+  // Keeps assignments away while work that uses a bound cell's memory is handed over; `is_written`: it gets another value.
+  [[nodiscard]] std::unique_lock<std::mutex> hold(bool is_written);
 
   [[nodiscard]] Tensor read(Site site);
-  void assign(const Tensor& value, Site site);
+  // A value that was given away and lies by itself in memory of this device is taken over as it is.
+  void assign(const Tensor& value, Site site, bool is_given_away = false);
   void assign_add(const OpInput& delta, Site site);
 
  private:
@@ -38,9 +62,13 @@ class VariableCell {
   LogicalDevice& on_;
   const Shape shape_;  // asked for without the lock, so not taken from the value of the moment
   const DType dtype_;
+  const std::uint64_t number_;
   Tensor current_;
   bool is_bound_ = false;
+  bool is_mirrored_ = false;
+  std::vector<std::shared_ptr<VariableCell>> others_;
   std::atomic<bool> is_trainable_{true};
+  std::atomic<bool> is_frozen_{false};
   Tensor read_;  // of a bound cell: the copy of this version, if someone asked for it
 };
 

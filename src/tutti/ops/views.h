@@ -25,8 +25,8 @@ struct DiagonalOptions {
 // The elements at (i, i + offset) of two axes, as the last axis, behind the others.
 Tensor diagonal(const Tensor& x, const DiagonalOptions& options = {}, Site site = {});
 
-// The same elements in row order under another shape; one size may be -1: what is left. Copies them where strides do not allow
-// a view.
+// The same elements in row-major order under another shape; one size may be -1: what is left. Copies them where strides do not
+// allow a view.
 Tensor reshape(const Tensor& x, const Shape& shape, Site site = {});
 
 // The same elements, taken for a constant by whoever differentiates.

@@ -9,10 +9,10 @@
 #include "tutti/exec/neural_attributes.h"
 #include "tutti/ops/creation.h"
 #include "tutti/ops/elementwise.h"
+#include "tutti/ops/image_layout.h"
 #include "tutti/ops/indexing.h"
 #include "tutti/ops/manipulation.h"
 #include "tutti/ops/matmul.h"
-#include "tutti/ops/unfold.h"
 
 namespace tutti {
 
@@ -21,47 +21,60 @@ namespace {
 // Columns of a larger batch are made and used a part at a time.
 constexpr std::int64_t most_column_bytes = std::int64_t{256} << 20U;
 
-const Shape& checked_images(const Inference& in, const WindowAttributes& window) {
-  in.expect_inputs(1);
-  const Shape& x = in.shape(0);
-  if (x.size() != 4) in.reject_shapes("images have four axes: batch, channels, height, width");
-  if (x[2] != window.y.size || x[3] != window.x.size) in.reject_shapes("the window was made for images of another size");
-  return x;
-}
-
 void infer_pool(Inference& in) {
   const auto window = in.attributes<WindowAttributes>();
-  const Shape& x = checked_images(in, window);
-  in.output(in.dtype(0), {x[0], x[1], window.y.outputs, window.x.outputs});
+  in.expect_inputs(1);
+  const Shape& x = in.shape(0);
+  const ImageAxes axes(window.channels_last);
+  if (x.size() != 4) in.reject_shapes("images have four axes: batch, channels, height, width");
+  if (x[axes.y] != window.y.size || x[axes.x] != window.x.size)
+    in.reject_shapes("the window was made for images of another size");
+  in.output(in.dtype(0), detail::image_shape(x[0], x[axes.channels], window.y.outputs, window.x.outputs, window.channels_last));
 }
 
 // A column holds what the window sees at one place: channels x kernel height x kernel width.
 void infer_unfold(Inference& in) {
   const auto window = in.attributes<WindowAttributes>();
-  const Shape& x = checked_images(in, window);
+  in.expect_inputs(1);
+  const Shape& x = in.shape(0);
+  if (x.size() != 4 || x[2] != window.y.size || x[3] != window.x.size)
+    in.reject_shapes("the window was made for images of another size");
   in.output(in.dtype(0), {x[0], x[1] * window.y.kernel * window.x.kernel, window.y.outputs * window.x.outputs});
 }
 
 void infer_convolution(Inference& in) {
-  const auto [window, groups] = in.attributes<ConvolutionAttributes>();
+  const auto [window, groups, tf32] = in.attributes<ConvolutionAttributes>();
   in.expect_inputs(2);
   const Shape& x = in.shape(0);
   const Shape& weight = in.shape(1);
-  const bool fits = x.size() == 4 && weight.size() == 4 && groups > 0 && x[1] == weight[1] * groups && weight[0] % groups == 0 &&
-                    x[2] == window.y.size && x[3] == window.x.size && weight[2] == window.y.kernel &&
-                    weight[3] == window.x.kernel;
+  const auto [c, h, w] = ImageAxes(window.channels_last);
+  const bool fits = x.size() == 4 && weight.size() == 4 && groups > 0 && x[c] == weight[c] * groups && weight[0] % groups == 0 &&
+                    x[h] == window.y.size && x[w] == window.x.size && weight[h] == window.y.kernel &&
+                    weight[w] == window.x.kernel;
   if (!fits) in.reject_shapes("it takes images and a weight of the sizes its window was made for");
   if (in.dtype(0) != in.dtype(1)) in.reject_dtypes("both must have one dtype");
-  in.output(in.dtype(0), {x[0], weight[0], window.y.outputs, window.x.outputs});
+  in.output(in.dtype(0), detail::image_shape(x[0], weight[0], window.y.outputs, window.x.outputs, window.channels_last));
 }
 
-const OpRow& max_pool_row =
-    register_op({.name = "MaxPool", .function = "max_pool2d", .infer = infer_pool, .takes = numeric_dtypes});
-const OpRow& avg_pool_row =
-    register_op({.name = "AvgPool", .function = "avg_pool2d", .infer = infer_pool, .takes = floating_dtypes});
-const OpRow& unfold_row = register_op({.name = "Unfold", .function = "conv2d", .infer = infer_unfold});
-const OpRow& convolution_row =
-    register_op({.name = "Conv2D", .function = "conv2d", .infer = infer_convolution, .takes = wide_floats});
+const OpRow& max_pool_row = register_op({.name = "MaxPool",
+                                         .function = "max_pool2d",
+                                         .infer = infer_pool,
+                                         .takes = numeric_dtypes,
+                                         .arrange = detail::arrange_images<WindowAttributes>});
+const OpRow& avg_pool_row = register_op({.name = "AvgPool",
+                                         .function = "avg_pool2d",
+                                         .infer = infer_pool,
+                                         .takes = floating_dtypes,
+                                         .arrange = detail::arrange_images<WindowAttributes>});
+const OpRow& unfold_row = register_op({.name = "Unfold",
+                                       .function = "conv2d",
+                                       .infer = infer_unfold,
+                                       .gradient = no_gradient("it is called for whole numbers, which have none")});
+const OpRow& convolution_row = register_op({.name = "Conv2D",
+                                            .function = "conv2d",
+                                            .infer = infer_convolution,
+                                            .takes = floating_dtypes,
+                                            .arrange = detail::arrange_images<ConvolutionAttributes>});
 
 struct WindowSizes {
   const char* function;
@@ -141,16 +154,6 @@ bool sees_single_pixels(const WindowAttributes& window) {
   return is_plain(window.y) && is_plain(window.x);
 }
 
-// A kernel of its own reads the images as they are; it needs lines that fill its vectors, or so little to do that a launch less
-// is worth more. Single pixels are a product as they are.
-bool has_own_kernel(const Tensor& images, const WindowAttributes& window) {
-  constexpr std::int64_t shortest_line = 16;
-  constexpr std::int64_t little = 64 * 1024;
-  const bool is_mostly_image = window.y.padding <= window.y.size && window.x.padding <= window.x.size;
-  if (!wide_floats.contains(images.dtype()) || !is_mostly_image || sees_single_pixels(window)) return false;
-  return window.x.outputs >= shortest_line || images.size() <= little;
-}
-
 Tensor convolved(const Tensor& images, const Tensor& weight, const ConvolutionAttributes& attributes, Site site) {
   OpCall call(convolution_row, site);
   call.add(images);
@@ -159,6 +162,7 @@ Tensor convolved(const Tensor& images, const Tensor& weight, const ConvolutionAt
   return dispatch_one(call);
 }
 
+// Of whole numbers: as products of matrices.
 struct Convolution {
   WindowAttributes window;
   std::int64_t groups;
@@ -211,24 +215,12 @@ void check_convolution(const Tensor& x, const Tensor& weight, const Tensor& bias
 
 }  // namespace
 
-Tensor detail::unfold(const Tensor& images, const WindowAttributes& window, Site site) {
-  return call_with_window(unfold_row, images, window, site);
-}
-
-Tensor detail::window_counts(const WindowAttributes& window, DType dtype, Site site) {
-  // As kernels count: the window cut off at the padding's end, or at the image's.
-  const auto along = [&](const WindowAxis& axis) {
-    std::vector<double> out;
-    for (std::int64_t i = 0; i < axis.outputs; ++i) {
-      const std::int64_t begin = axis.start(i);
-      const std::int64_t end = std::min(begin + axis.kernel, axis.size + axis.padding);
-      const bool with_padding = window.count_include_pad;
-      out.push_back(
-          static_cast<double>(with_padding ? end - begin : std::min(end, axis.size) - std::max<std::int64_t>(begin, 0)));
-    }
-    return constant(out, site);
-  };
-  return cast(multiply(reshape(along(window.y), {window.y.outputs, 1}, site), along(window.x), site), dtype, site);
+Tensor channels_last(const Tensor& x, Site site) {
+  if (x.rank(site) != 4) {
+    throw ShapeError(text("channels_last: images are (batch, channels, height, width); the shape is ", to_string(x.shape())),
+                     site);
+  }
+  return permute_dims(contiguous(permute_dims(x, {0, 2, 3, 1}, site), site), {0, 3, 1, 2}, site);
 }
 
 Tensor max_pool2d(const Tensor& x, Size2d kernel, const MaxPool2dOptions& options, Site site) {
@@ -250,8 +242,8 @@ Tensor conv2d(const Tensor& x, const Tensor& weight, const Tensor& bias, const C
   const Tensor images = with_batch(cast(x, dtype, site), site);
   const WindowAttributes window = window_over(x, sizes, site);
   const Tensor typed = cast(weight, dtype, site);
-  Tensor out = has_own_kernel(images, window) ? convolved(images, typed, {window, options.groups}, site)
-                                              : by_columns(images, typed, {window, options.groups}, site);
+  const ConvolutionAttributes attributes{window, options.groups, allows_tf32()};
+  Tensor out = is_floating(dtype) ? convolved(images, typed, attributes, site) : by_columns(images, typed, attributes, site);
   if (bias.is_defined()) out = add(std::move(out), reshape(bias, {kernel[0], 1, 1}, site), site);
   return like_input(out, x.rank(), site);
 }

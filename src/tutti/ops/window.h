@@ -16,6 +16,11 @@ struct Size2d {
   Size2d(std::int64_t of_height, std::int64_t of_width) noexcept : height(of_height), width(of_width) {}
 };
 
+// The same images (or weight) with the channels of a pixel contiguous in memory; the shape stays. What convolutions, pooling and
+// element-wise functions make of such images has the same layout, so that a network is told once, at its first layer; on GPUs
+// half precision is quickest so. A weight of that layout gives it to the result too.
+Tensor channels_last(const Tensor& x, Site site = {});
+
 struct Conv2dOptions {
   Size2d stride = 1;
   Size2d padding = 0;  // zeros on each side

@@ -6,6 +6,7 @@
 namespace tutti {
 
 class Executor;
+class LaunchListener;
 
 enum class CopyPolicy : std::uint8_t {
   silent,         // copy inputs that are elsewhere
@@ -15,6 +16,8 @@ enum class CopyPolicy : std::uint8_t {
 
 namespace detail {
 
+class Mirroring;
+struct Replica;
 struct ScopeEntry;
 struct StreamScopeEntry;
 
@@ -29,6 +32,9 @@ struct ThreadState {
   ScopeEntry* scope = nullptr;         // the innermost device scope; null: automatic placement
   StreamScopeEntry* stream = nullptr;  // the innermost stream scope; null: the devices' default streams
   ThreadSettings settings;
+  LaunchListener* listener = nullptr;    // who hears of every launch: a capture, if one is being recorded
+  const Mirroring* mirroring = nullptr;  // where variables are made; null: on one device
+  const Replica* replica = nullptr;      // which one of a mirrored program runs; null: none does
 };
 extern constinit thread_local ThreadState thread_state;
 

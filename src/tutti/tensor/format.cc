@@ -51,7 +51,7 @@ class Excerpt {
   [[nodiscard]] bool is_cut(std::size_t axis) const noexcept { return is_cut_ && shape_[axis] > 2 * edge_items; }
   [[nodiscard]] std::int64_t shown(std::size_t axis) const noexcept { return is_cut(axis) ? 2 * edge_items : shape_[axis]; }
 
-  // Positions of the shown elements, in row order.
+  // Positions of the shown elements, in row-major order.
   [[nodiscard]] std::vector<std::int64_t> positions() const {
     std::vector<std::int64_t> out;
     collect(0, 0, out);

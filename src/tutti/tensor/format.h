@@ -9,7 +9,7 @@
 
 namespace tutti {
 
-// What NumPy's str() gives with its default print options. `data` is host memory, dense in row order. bfloat16, which
+// What NumPy's str() gives with its default print options. `data` is host memory, dense in row-major order. bfloat16, which
 // NumPy does not have, is printed as the float32 it stands for.
 std::string format_elements(const std::byte* data, DType dtype, const Shape& shape);
 

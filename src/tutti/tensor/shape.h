@@ -84,7 +84,7 @@ std::string to_string(std::integral auto) = delete;  // a number is no shape
 // other: like NumPy, so that strides and products of any axes fit too.
 std::optional<std::int64_t> element_count(const Shape& shape) noexcept;
 
-// Strides, in elements, of a dense tensor in row order.
+// Strides, in elements, of a dense tensor in row-major order.
 Dims dense_strides(const Shape& shape) noexcept;
 
 // The common shape of two, by NumPy's rule; nothing when they do not match.

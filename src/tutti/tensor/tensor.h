@@ -98,7 +98,7 @@ class Tensor {
   Ref<TensorImpl> impl_;
 };
 
-// A tensor that is all of a buffer, dense in row order.
+// A tensor that is all of a buffer, dense in row-major order.
 Tensor make_dense(Ref<Buffer> buffer, DType dtype, const Shape& shape);
 // All of a buffer without gaps, its axes in another order.
 Tensor make_ordered(Ref<Buffer> buffer, DType dtype, const Shape& shape, const Dims& strides);

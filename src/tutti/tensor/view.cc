@@ -48,6 +48,7 @@ Tensor sliced(const Tensor& x, const SliceAttributes& part) {
   Dims strides;
   std::int64_t offset = x.impl().offset();
   const auto add_new_axes = [&] {
+    if (part.added == 0) return;
     while (shape.size() < most_axes && (part.added >> shape.size() & 1U) != 0) {
       shape.push_back(1);
       strides.push_back(0);
@@ -160,19 +161,17 @@ Shape resolve_reshape(const Shape& from, const Shape& to, Site site) {
   };
   Shape out = to;
   std::optional<std::size_t> open;
-  Shape known;
   for (std::size_t i = 0; i < to.size(); ++i) {
     if (to[i] == -1) {
       if (open) return refuse("only one size may be -1");
       open = i;
+      out[i] = 1;
     } else if (to[i] < 0) {
       return refuse("a size is negative");
-    } else {
-      known.push_back(to[i]);
     }
   }
   const std::int64_t count = *element_count(from);
-  const std::optional<std::int64_t> rest = element_count(known);
+  const std::optional<std::int64_t> rest = element_count(out);
   if (!rest) return refuse("the sizes are too large");
   if (open) {
     if (*rest == 0 || count % *rest != 0) return refuse("the -1 cannot be filled in with a whole number");

@@ -67,7 +67,7 @@ Dims inverted(const Dims& axes) noexcept;
 // x broadcasts to the shape.
 Tensor broadcasted(const Tensor& x, const Shape& shape);
 Tensor diagonal_of(const Tensor& x, const DiagonalAttributes& which);
-// The same elements in row order under another shape, if strides allow it without a copy. `shape` has no -1.
+// The same elements in row-major order under another shape, if strides allow it without a copy. `shape` has no -1.
 std::optional<Tensor> try_reshape(const Tensor& x, const Shape& shape);
 
 }  // namespace detail

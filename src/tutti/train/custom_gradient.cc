@@ -72,7 +72,7 @@ class Rerun final : public Executor {
     if (is_again_) {
       if (next_ == drawn_.size()) throw InvalidState("checkpoint: the function draws more numbers the second time", call.site);
       call.attributes.overwrite(0, drawn_[next_++]);
-      call.draw = {};
+      call.draw = {.repeats = true};
       return pass_on(call);
     }
     pass_on(call);

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "tutti/train/flatten.h"
+#include "tutti/ops/flatten.h"
 #include "tutti/train/tape.h"
 
 namespace tutti {

@@ -5,6 +5,7 @@
 #include "tutti/ops/creation.h"
 #include "tutti/ops/elementwise.h"
 #include "tutti/ops/random.h"
+#include "tutti/ops/variable_cell.h"
 #include "tutti/train/parameters.h"
 
 namespace tutti {
@@ -46,6 +47,8 @@ Initializer normal_initializer(double deviation) {
     return multiply(normal(shape, {.dtype = dtype}, site), deviation, site);
   };
 }
+
+void detail::set_frozen(const Variable& variable, bool frozen) { variable.cell()->set_frozen(frozen); }
 
 Evaluation::Evaluation() noexcept : before_(std::exchange(evaluates, true)) {}
 Evaluation::~Evaluation() { evaluates = before_; }

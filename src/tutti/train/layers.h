@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "tutti/exec/generator.h"
+#include "tutti/ops/flatten.h"
 #include "tutti/ops/variable.h"
 #include "tutti/ops/window.h"
-#include "tutti/train/flatten.h"
 #include "tutti/train/initializers.h"
 
 namespace tutti {

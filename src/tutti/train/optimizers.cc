@@ -5,12 +5,16 @@
 
 #include "tutti/base/error.h"
 #include "tutti/base/text.h"
+#include "tutti/exec/dispatch.h"
+#include "tutti/exec/optimizer_attributes.h"
 #include "tutti/ops/comparison.h"
 #include "tutti/ops/creation.h"
 #include "tutti/ops/elementwise.h"
 #include "tutti/ops/indexing.h"
+#include "tutti/ops/manipulation.h"
 #include "tutti/ops/math.h"
 #include "tutti/ops/reduction.h"
+#include "tutti/ops/variable_cell.h"
 #include "tutti/place/scope.h"
 
 namespace tutti {
@@ -39,13 +43,11 @@ std::vector<Tensor> clip_by_global_norm(std::span<const Tensor> gradients, doubl
   if (!(most > 0)) throw InvalidArgument(text("clip_by_global_norm: the largest norm must be above 0, not ", most), site);
   std::vector<Tensor> out;
   if (gradients.empty()) return out;
-  Tensor total;
-  for (const Tensor& gradient : gradients) {
-    const Tensor part = sum(square(cast(gradient, DType::f32, site), site), site);
-    total = total.is_defined() ? add(std::move(total), part, site) : part;
-  }
+  std::vector<Tensor> norms;
+  for (const Tensor& gradient : gradients) norms.push_back(vector_norm(cast(gradient, DType::f32, site), site));
   // As PyTorch has it: a little is added, so that nothing is divided by 0.
-  const Tensor scale = minimum(divide(most, add(sqrt(total, site), 1e-6, site), site), 1, site);
+  const Tensor norm = vector_norm(stack(norms, 0, site), site);
+  const Tensor scale = minimum(divide(most, add(norm, 1e-6, site), site), 1, site);
   for (const Tensor& gradient : gradients) {
     const DeviceScope there(gradient.device(), site);
     out.push_back(multiply(gradient, cast(scale, gradient.dtype(), site), site));
@@ -65,21 +67,65 @@ Tensor step_zero(const std::vector<Variable>& variables, Site site) {
 
 }  // namespace
 
-Optimizer::Optimizer(std::vector<Variable> parameters, LearningRate rate, std::size_t states_each, Site site)
+namespace {
+
+// So many elements have new values before the old ones are let go of.
+constexpr std::int64_t most_together = 4 << 20;
+
+template <class AttributesOf>
+void infer_step(Inference& in) {
+  const std::size_t states = in.attributes<AttributesOf>().states();
+  const std::size_t each = 2 + states;
+  if (in.inputs() < each + 2 || (in.inputs() - 2) % each != 0) in.expect_inputs(each + 2);
+  const std::size_t numbers = in.inputs() - 2;
+  if (in.dtype(numbers) != DType::f32 || in.dtype(numbers + 1) != DType::i64)
+    in.reject_dtypes("the learning rate must be float32 and the number of the step int64");
+  for (std::size_t i = 0; i < numbers; ++i) {
+    const std::size_t value = i - i % each;
+    if (in.dtype(i) != in.dtype(0)) in.reject_dtypes("all parameters must have one dtype");
+    if (!(in.shape(i) == in.shape(value))) in.reject_shapes("a gradient or state must have its parameter's shape");
+    if (i % each != 1) in.output(in.dtype(0), in.shape(i));
+  }
+}
+
+OpDefinition step_op(const char* name, const char* function, Infer infer) {
+  return {.name = name,
+          .function = function,
+          .infer = infer,
+          .takes = wide_floats,
+          .gradient = no_gradient("how a step changes with what it was given is not worked out; write it with ops")};
+}
+const OpRow& gradient_descent_row = register_op(step_op("ApplyGradientDescent", "Sgd", infer_step<GradientDescentAttributes>));
+const OpRow& adam_row = register_op(step_op("ApplyAdam", "Adam", infer_step<AdamAttributes>));
+
+}  // namespace
+
+Optimizer::Optimizer(std::vector<Variable> parameters, LearningRate rate, const OpRow& row, const Attributes& attributes,
+                     std::size_t states_each, Site site)
     : parameters_(std::move(parameters)),
+      row_(row),
+      attributes_(attributes),
       states_each_(states_each),
       step_(step_zero(parameters_, site), site),
-      rate_(std::move(rate)) {
+      schedule_(std::move(rate.schedule)) {
   step_.set_trainable(false);
-  for (const Variable& parameter : parameters_) {
-    const DeviceScope there(parameter.device(), site);
+  if (!schedule_) rate_.emplace(full_like(step_.value(site), rate.constant, DType::f32, site), site);
+  std::int64_t together = 0;
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    const Variable& parameter = parameters_[i];
+    const DeviceScope there(parameter.cell()->on(), site);
     const bool has_master = is_half_precision(parameter.dtype());
-    const DType dtype = has_master ? DType::f32 : parameter.dtype();
     masters_.push_back(has_master ? std::optional(Variable(cast(parameter.value(site), DType::f32, site), site)) : std::nullopt);
-    for (std::size_t i = 0; i < states_each; ++i) {
-      state_.emplace_back(zeros(parameter.shape(), dtype, site), site);
+    for (std::size_t k = 0; k < states_each; ++k) {
+      state_.emplace_back(zeros(parameter.shape(), followed(i).dtype(), site), site);
       state_.back().set_trainable(false);
     }
+    const std::int64_t size = *element_count(parameter.shape());
+    const bool joins = i > 0 && together + size <= most_together && followed(i).dtype() == followed(i - 1).dtype() &&
+                       &parameter.cell()->on() == &parameters_[i - 1].cell()->on();
+    together = joins ? together + size : size;
+    if (joins) ends_.pop_back();
+    ends_.push_back(i + 1);
   }
 }
 
@@ -94,71 +140,58 @@ void Optimizer::update(std::span<const Tensor> gradients, Site site) {
                           to_string(parameters_[i].shape())),
                      site);
   }
-  Tensor done;
-  Tensor rate;
-  {
-    const DeviceScope there(step_.device(), site);
-    const Tensor number = step_.value(site);
-    rate = rate_.schedule(cast(number, DType::f32, site));
-    step_.assign_add(1, site);
-    done = cast(add(number, 1, site), DType::f32, site);
+  const Tensor rate = [&] {
+    if (rate_) return rate_->value(site);
+    const DeviceScope there(step_.cell()->on(), site);
+    return cast(schedule_(cast(step_.value(site), DType::f32, site)), DType::f32, site);
+  }();
+  step_.assign_add(1, site);
+  const Tensor number = step_.value(site);
+  std::size_t begin = 0;
+  for (const std::size_t end : ends_) {
+    update_together(gradients, begin, end, rate, number, site);
+    begin = end;
   }
-  for (std::size_t i = 0; i < gradients.size(); ++i) {
-    const Variable& parameter = parameters_[i];
-    const DeviceScope there(parameter.device(), site);
-    const Variable& followed = masters_[i] ? *masters_[i] : parameter;
-    const DType dtype = followed.dtype();
-    const Tensor next = moved({.value = followed.value(site),
-                               .gradient = cast(gradients[i], dtype, site),
-                               .rate = cast(rate, dtype, site),
-                               .step = done,
-                               .state = std::span(state_).subspan(i * states_each_, states_each_)},
-                              site);
-    followed.assign(next, site);
-    if (masters_[i]) parameter.assign(cast(next, parameter.dtype(), site), site);
+}
+
+void Optimizer::update_together(std::span<const Tensor> gradients, std::size_t begin, std::size_t end, const Tensor& rate,
+                                const Tensor& number, Site site) {
+  const DeviceScope there(parameters_[begin].cell()->on(), site);
+  OpCall call(row_, site);
+  call.attributes = attributes_;
+  {
+    std::vector<Tensor> held;  // what the call borrows, and no longer: the old values can then be let go of
+    held.reserve((end - begin) * (2 + states_each_));
+    const auto take = [&](Tensor x) { call.add(held.emplace_back(std::move(x))); };
+    for (std::size_t i = begin; i < end; ++i) {
+      take(followed(i).value(site));
+      take(cast(gradients[i], followed(i).dtype(), site));
+      for (std::size_t k = 0; k < states_each_; ++k) take(state_[i * states_each_ + k].value(site));
+    }
+    call.add(rate);
+    call.add(number);
+    dispatch(call);
+  }
+  std::size_t next = 0;
+  for (std::size_t i = begin; i < end; ++i) {
+    Tensor value = call.outputs.take(next++);
+    if (masters_[i]) parameters_[i].assign(cast(value, parameters_[i].dtype(), site), site);
+    followed(i).assign(std::move(value), site);
+    for (std::size_t k = 0; k < states_each_; ++k) state_[i * states_each_ + k].assign(call.outputs.take(next++), site);
   }
 }
 
 Sgd::Sgd(std::vector<Variable> parameters, LearningRate rate, const SgdOptions& options, Site site)
-    : Optimizer(std::move(parameters), std::move(rate), options.momentum != 0 ? 1 : 0, site), options_(options) {
+    : Optimizer(std::move(parameters), std::move(rate), gradient_descent_row,
+                Attributes(GradientDescentAttributes{options.momentum, options.weight_decay, options.nesterov}),
+                options.momentum != 0 ? 1 : 0, site) {
   if (options.nesterov && options.momentum == 0) throw InvalidArgument("Sgd: Nesterov's form needs a momentum above 0", site);
 }
 
-Tensor Sgd::moved(const Parameter& parameter, Site site) {
-  Tensor gradient = parameter.gradient;
-  if (options_.weight_decay != 0) gradient = add(multiply(parameter.value, options_.weight_decay, site), gradient, site);
-  if (options_.momentum != 0) {
-    const Variable& velocity = parameter.state[0];
-    const Tensor next = add(multiply(velocity.value(site), options_.momentum, site), gradient, site);
-    velocity.assign(next, site);
-    gradient = options_.nesterov ? add(gradient, multiply(next, options_.momentum, site), site) : next;
-  }
-  return subtract(parameter.value, multiply(gradient, parameter.rate, site), site);
-}
-
 Adam::Adam(std::vector<Variable> parameters, LearningRate rate, const AdamOptions& options, Site site)
-    : Optimizer(std::move(parameters), std::move(rate), 2, site), options_(options) {}
-
-Tensor Adam::moved(const Parameter& parameter, Site site) {
-  const AdamOptions& o = options_;
-  const DType dtype = parameter.value.dtype();
-  Tensor gradient = parameter.gradient;
-  if (o.weight_decay != 0 && !o.decouple_decay) gradient = add(multiply(parameter.value, o.weight_decay, site), gradient, site);
-  const Variable& first = parameter.state[0];
-  const Variable& second = parameter.state[1];
-  const Tensor mean_of = add(multiply(first.value(site), o.beta1, site), multiply(gradient, 1 - o.beta1, site), site);
-  const Tensor square_of =
-      add(multiply(second.value(site), o.beta2, site), multiply(square(gradient, site), 1 - o.beta2, site), site);
-  first.assign(mean_of, site);
-  second.assign(square_of, site);
-  // What the zeros at the beginning took off is given back.
-  const auto share = [&](double beta) { return cast(subtract(1, pow(beta, parameter.step, site), site), dtype, site); };
-  const Tensor deviation = add(sqrt(divide(square_of, share(o.beta2), site), site), o.epsilon, site);
-  const Tensor change = multiply(divide(mean_of, deviation, site), divide(parameter.rate, share(o.beta1), site), site);
-  Tensor value = parameter.value;
-  if (o.weight_decay != 0 && o.decouple_decay)
-    value = multiply(value, subtract(1, multiply(parameter.rate, o.weight_decay, site), site), site);
-  return subtract(value, change, site);
-}
+    : Optimizer(
+          std::move(parameters), std::move(rate), adam_row,
+          Attributes(AdamAttributes{options.beta1, options.beta2, options.epsilon, options.weight_decay, options.decouple_decay}),
+          AdamAttributes::states(), site) {}
 
 }  // namespace tutti

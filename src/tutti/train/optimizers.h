@@ -1,5 +1,5 @@
 // Optimizers: how variables follow their gradients. Their state, the number of the step and the learning rate are on the device:
-// an update is ops and assignments, and waits for nothing.
+// an update is one op for many parameters and their assignments, and waits for nothing.
 #pragma once
 
 #include <functional>
@@ -20,9 +20,10 @@ Schedule warmup_cosine(double rate, std::int64_t warmup, std::int64_t total, dou
 Schedule exponential_decay(double rate, std::int64_t every, double factor);
 
 struct LearningRate {
-  LearningRate(double rate) : schedule(constant_rate(rate)) {}
+  LearningRate(double rate) : constant(rate) {}
   LearningRate(Schedule given) : schedule(std::move(given)) {}
-  Schedule schedule;
+  double constant = 0;
+  Schedule schedule;  // empty: the constant
 };
 
 // The gradients scaled so that the root of the sum of all their squares is at most this.
@@ -31,7 +32,6 @@ std::vector<Tensor> clip_by_global_norm(std::span<const Tensor> gradients, doubl
 // What optimizers have in common. Parameters of half precision have a copy in f32 that follows the gradients, and take its value.
 class Optimizer {
  public:
-  virtual ~Optimizer() = default;
   Optimizer(const Optimizer&) = delete;
   Optimizer& operator=(const Optimizer&) = delete;
 
@@ -51,25 +51,27 @@ class Optimizer {
   }
 
  protected:
-  Optimizer(std::vector<Variable> parameters, LearningRate rate, std::size_t states_each, Site site);
-  // The change of one parameter, in f32 or f64, with its own state variables.
-  struct Parameter {
-    Tensor value;
-    Tensor gradient;
-    Tensor rate;
-    Tensor step;  // from 1, f32
-    std::span<const Variable> state;
-  };
-  // The new value.
-  [[nodiscard]] virtual Tensor moved(const Parameter& parameter, Site site) = 0;
+  // The row and its attributes are as exec/optimizer_attributes.h says.
+  Optimizer(std::vector<Variable> parameters, LearningRate rate, const OpRow& row, const Attributes& attributes,
+            std::size_t states_each, Site site);
+  ~Optimizer() = default;
 
  private:
+  // In f32 or f64: the parameter itself, or its copy.
+  [[nodiscard]] const Variable& followed(std::size_t i) const { return masters_[i] ? *masters_[i] : parameters_[i]; }
+  void update_together(std::span<const Tensor> gradients, std::size_t begin, std::size_t end, const Tensor& rate,
+                       const Tensor& number, Site site);
+
   std::vector<Variable> parameters_;
   std::vector<std::optional<Variable>> masters_;  // of half precision
   std::vector<Variable> state_;
+  std::vector<std::size_t> ends_;  // of the parameters that are updated by one op
+  const OpRow& row_;
+  Attributes attributes_;
   std::size_t states_each_;
   Variable step_;
-  LearningRate rate_;
+  Schedule schedule_;
+  std::optional<Variable> rate_;  // where it never changes
 };
 
 struct SgdOptions {
@@ -77,13 +79,11 @@ struct SgdOptions {
   bool nesterov = false;
   double weight_decay = 0;
 };
+// Against the gradient, or a running sum of it: v = momentum v + gradient, value -= rate v; by Nesterov's form v is looked at one
+// step ahead.
 class Sgd final : public Optimizer {
  public:
   Sgd(std::vector<Variable> parameters, LearningRate rate, const SgdOptions& options = {}, Site site = {});
-
- private:
-  Tensor moved(const Parameter& parameter, Site site) override;
-  SgdOptions options_;
 };
 
 struct AdamOptions {
@@ -93,13 +93,10 @@ struct AdamOptions {
   double weight_decay = 0;
   bool decouple_decay = false;  // AdamW: the decay is taken off the value, not added to the gradient
 };
+// By running means of the gradient and of its square, both without what their zeros at the beginning took off.
 class Adam final : public Optimizer {
  public:
   Adam(std::vector<Variable> parameters, LearningRate rate = 1e-3, const AdamOptions& options = {}, Site site = {});
-
- private:
-  Tensor moved(const Parameter& parameter, Site site) override;
-  AdamOptions options_;
 };
 // Adam with decoupled weight decay.
 struct AdamWOptions {

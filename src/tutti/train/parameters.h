@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "tutti/train/flatten.h"
+#include "tutti/ops/flatten.h"
 
 namespace tutti {
 
@@ -31,10 +31,14 @@ std::vector<std::pair<std::string, Variable>> named_variables(const Model& model
   return out;
 }
 
-// Frozen variables keep their values; false lets them learn again.
+namespace detail {
+void set_frozen(const Variable& variable, bool frozen);
+}  // namespace detail
+
+// Frozen variables keep their values; false lets those learn again that are trainable.
 template <class Model>
 void freeze(const Model& model, bool frozen = true) {
-  for (const auto& [name, variable] : named_variables(model)) variable.set_trainable(!frozen);
+  for (const auto& [name, variable] : named_variables(model)) detail::set_frozen(variable, frozen);
 }
 
 // While it lives, layers on this thread work as after training: nothing is dropped, and batch statistics are those learnt.

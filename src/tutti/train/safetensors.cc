@@ -1,13 +1,7 @@
 #include "tutti/train/safetensors.h"
 
-#include <sys/stat.h>
-
 #include <algorithm>
 #include <bit>
-#include <cerrno>
-#include <cstdio>
-#include <limits>
-#include <memory>
 #include <optional>
 #include <system_error>
 #include <utility>
@@ -15,6 +9,7 @@
 
 #include "tutti/base/text.h"
 #include "tutti/base/whole_file.h"
+#include "tutti/data/input_file.h"
 #include "tutti/ops/creation.h"
 #include "tutti/ops/reading.h"
 #include "tutti/place/scope.h"
@@ -31,16 +26,10 @@ std::string described(DType dtype, const Shape& shape) { return text(to_string(d
 // A file whose header is in order.
 class SafetensorsFile {
  public:
-  SafetensorsFile(const std::string& path, Site site) : path_(path), site_(site), file_(std::fopen(path.c_str(), "rbe")) {
-    if (file_ == nullptr) refuse(errno);
-    struct stat found = {};
-    if (::fstat(::fileno(file_.get()), &found) != 0) refuse(errno);
-    if (!S_ISREG(found.st_mode)) throw FileError(text(path, " is no regular file"), site);
-    const auto size = static_cast<std::uint64_t>(found.st_size);
-    std::string first(std::min(size, length_bytes), '\0');
-    read(0, first.data(), first.size());
-    std::string json(header_length(first, size, path, site), '\0');
-    read(length_bytes, json.data(), json.size());
+  SafetensorsFile(const std::string& path, Site site) : site_(site), file_(path, site) {
+    const std::uint64_t size = file_.size();
+    const std::string json =
+        file_.text_at(length_bytes, header_length(file_.text_at(0, std::min(size, length_bytes)), size, path, site));
     header_ = parse_header(json, size, path, site);
     data_at_ = length_bytes + json.size();
   }
@@ -49,44 +38,27 @@ class SafetensorsFile {
 
   [[nodiscard]] Tensor tensor(const std::string& name, const StoredTensor& stored) {
     bytes_.resize(stored.end - stored.begin);
-    read(data_at_ + stored.begin, bytes_.data(), bytes_.size());
+    file_.read(data_at_ + stored.begin, bytes_.data(), bytes_.size());
     if (stored.dtype == DType::boolean) {
       const auto strange = std::find_if(bytes_.begin(), bytes_.end(), [](std::byte each) { return each > std::byte{1}; });
       if (strange != bytes_.end()) {
-        refuse_file(path_, data_at_ + stored.begin + static_cast<std::uint64_t>(strange - bytes_.begin()),
-                    text("a bool of ", in_quotes(name), " is ", std::to_integer<unsigned>(*strange), "; it must be 0 or 1"),
-                    site_);
+        file_.refuse(data_at_ + stored.begin + static_cast<std::uint64_t>(strange - bytes_.begin()),
+                     text("a bool of ", in_quotes(name), " is ", std::to_integer<unsigned>(*strange), "; it must be 0 or 1"));
       }
     }
     return from_bytes(stored.dtype, stored.shape, bytes_, site_);
   }
 
  private:
-  struct Close {
-    void operator()(std::FILE* file) const noexcept { std::fclose(file); }
-  };
-
-  [[noreturn]] void refuse(int error) const {
-    throw FileError(text(path_, " cannot be read: ", std::generic_category().message(error)), site_);
-  }
-  void read(std::uint64_t at, void* to, std::size_t bytes) {
-    if (::fseeko(file_.get(), static_cast<off_t>(at), SEEK_SET) != 0) refuse(errno);
-    const std::size_t got = std::fread(to, 1, bytes, file_.get());
-    if (got == bytes) return;
-    if (std::ferror(file_.get()) != 0) refuse(errno);
-    refuse_file(path_, at + got, text("the file ends here; ", bytes - got, " more bytes were expected"), site_);
-  }
-
-  const std::string& path_;
   Site site_;
-  std::unique_ptr<std::FILE, Close> file_;
+  InputFile file_;
   SafetensorsHeader header_;
   std::uint64_t data_at_ = 0;
   std::vector<std::byte> bytes_;
 };
 
 // All on the host, with one wait.
-std::vector<Tensor> brought_to_host(const NamedTensors& tensors, Site site) {
+std::vector<Tensor> copied_to_host(const NamedTensors& tensors, Site site) {
   std::vector<Tensor> hosts;
   SyncRequest request{.reason = SyncReason::value_read, .site = site, .intent = Intent::store};
   for (const auto& [name, tensor] : tensors) {
@@ -120,7 +92,7 @@ void save_tensors(const std::string& path, const NamedTensors& tensors, const Fi
   SafetensorsHeader header{.tensors = {}, .metadata = metadata};
   for (const auto& [name, tensor] : tensors) header.tensors[name] = {.dtype = tensor.dtype(site), .shape = tensor.shape()};
   const std::string begin = make_header(header, site);
-  const std::vector<Tensor> hosts = brought_to_host(tensors, site);
+  const std::vector<Tensor> hosts = copied_to_host(tensors, site);
   std::vector<std::pair<std::uint64_t, std::string_view>> pieces;
   std::size_t next = 0;
   for (const auto& [name, stored] : header.tensors) {

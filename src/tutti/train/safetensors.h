@@ -4,8 +4,8 @@
 #include <map>
 #include <string>
 
-#include "tutti/train/file_error.h"
-#include "tutti/train/flatten.h"
+#include "tutti/data/file_error.h"
+#include "tutti/ops/flatten.h"
 
 namespace tutti {
 

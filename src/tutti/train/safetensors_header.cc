@@ -11,8 +11,9 @@
 #include <utility>
 #include <vector>
 
+#include "tutti/base/error.h"
 #include "tutti/base/text.h"
-#include "tutti/train/file_error.h"
+#include "tutti/data/input_file.h"
 
 namespace tutti {
 
@@ -231,12 +232,6 @@ void check_places(const SafetensorsHeader& header, std::uint64_t data_size, cons
 }
 
 }  // namespace
-
-std::string in_quotes(std::string_view name) { return text('"', printable(name), '"'); }
-
-void refuse_file(const std::string& path, std::uint64_t byte, std::string_view why, Site site) {
-  throw FileError(text(path, ", byte ", byte, ": ", why), site);
-}
 
 std::uint64_t header_length(std::string_view first, std::uint64_t file_size, const std::string& path, Site site) {
   if (file_size < length_bytes || first.size() < length_bytes)

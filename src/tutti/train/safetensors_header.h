@@ -39,9 +39,4 @@ SafetensorsHeader parse_header(std::string_view json, std::uint64_t file_size, c
 // with. Throws InvalidArgument for names and texts that JSON cannot hold.
 std::string make_header(SafetensorsHeader& header, Site site);
 
-// "weights.safetensors, byte 12: ..."
-[[noreturn]] void refuse_file(const std::string& path, std::uint64_t byte, std::string_view why, Site site);
-// A name that anybody may have written, for messages.
-std::string in_quotes(std::string_view name);
-
 }  // namespace tutti

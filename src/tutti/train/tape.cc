@@ -2,13 +2,16 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <utility>
 
 #include "tutti/base/error.h"
 #include "tutti/base/text.h"
 #include "tutti/exec/transfer.h"
 #include "tutti/ops/creation.h"
+#include "tutti/ops/draw.h"
 #include "tutti/ops/elementwise.h"
+#include "tutti/ops/gradient_rules.h"
 #include "tutti/ops/variable_cell.h"
 #include "tutti/ops/views.h"
 #include "tutti/place/scope.h"
@@ -23,11 +26,32 @@ void accumulate(Tensor& sum, Tensor more, Site site) {
   sum = sum.is_defined() ? add(std::move(sum), more, site) : std::move(more);
 }
 
+// What a mirrored variable means beside its first cell: outside run() it is all of them.
+std::span<const std::shared_ptr<VariableCell>> other_cells(const Variable& x) {
+  if (detail::thread_state.replica != nullptr) return {};
+  return x.cell()->others();
+}
+
+// The scope of the device that comes next; most come again and again.
+class OnDevice {
+ public:
+  void go(const LogicalDevice& device, Site site) {
+    if (&device == now_) return;
+    scope_.reset();
+    scope_.emplace(device, site);
+    now_ = &device;
+  }
+
+ private:
+  std::optional<DeviceScope> scope_;
+  const LogicalDevice* now_ = nullptr;
+};
+
 // A variable's new value as a call of ordinary rows.
 struct Sum {
   static void apply(GradientCall& call) {
     for (std::size_t i = 0; i < call.inputs.size(); ++i) {
-      if (call.wants(i)) call.give(i, call.gradient());
+      if (call.wants(i)) call.give(i, detail::sum_to(call.gradient(), call.shape(i), call.site));
     }
   }
 };
@@ -44,10 +68,15 @@ void Tape::watch_leaf(const Tensor& x) {
 
 void Tape::watch_leaf(const Variable& x) {
   if (!x.cell() || !is_floating(x.dtype())) return;
-  const auto [found, is_new] = variables_.try_emplace(x.cell().get());
+  for (const std::shared_ptr<VariableCell>& cell : other_cells(x)) watch_cell(cell);
+  watch_cell(x.cell());
+}
+
+void Tape::watch_cell(const std::shared_ptr<VariableCell>& cell) {
+  const auto [found, is_new] = variables_.try_emplace(cell.get());
   if (!is_new) return;
   const Slot slot = new_slot();
-  found->second = {x.cell(), slot, slot};
+  found->second = {cell, slot, slot};
 }
 
 Tape::Slot Tape::slot_of(const TensorImpl* x) const {
@@ -133,6 +162,7 @@ void Tape::record(OpCall& call) {
             .from = {},
             .to = {}};
   Runtime& instance = runtime(call.site);
+  node.inputs.reserve(call.inputs().size());
   std::size_t place = 0;
   for (const OpInput& input : call.inputs()) {
     const std::size_t i = place++;
@@ -146,7 +176,8 @@ void Tape::record(OpCall& call) {
     node.from.push_back(slot_of(x));
   }
   if (call.data != nullptr && rule.apply != nullptr) node.data = call.data->keep();
-  const bool is_draw = call.draw.generator != nullptr;
+  const bool is_draw = call.draw.generator != nullptr || call.draw.repeats;
+  if (is_draw) node.data = std::make_shared<const detail::FromGenerator>();
   pass_on(call);
   // Numbers that a draw took are in the first fields, and belong to its record.
   if (is_draw) {
@@ -177,7 +208,8 @@ void Tape::record(OpCall& call) {
   nodes_.push_back(std::move(node));
 }
 
-void Tape::step_back(Node& node, std::vector<Tensor>& gradients, Site site) {
+template <class Scope>
+void Tape::step_back(Node& node, std::vector<Tensor>& gradients, Scope& on, Site site) {
   std::vector<Tensor> given;
   bool is_reached = false;
   for (const Slot slot : node.to) {
@@ -197,12 +229,10 @@ void Tape::step_back(Node& node, std::vector<Tensor>& gradients, Site site) {
                     .given = given,
                     .wanted = {wanted.get(), node.from.size()},
                     .results = results};
-  {
-    const DeviceScope there(*node.on, node.site);
-    node.op->gradient.apply(call);
-  }
+  on.go(*node.on, node.site);
+  node.op->gradient.apply(call);
   for (std::size_t i = 0; i < results.size(); ++i) {
-    if (!wanted[i] || !results[i].is_defined()) continue;
+    if (node.from[i] == none || !results[i].is_defined()) continue;
     const GradientInput& input = node.inputs[i];
     if (!(results[i].shape() == input.shape) || results[i].dtype() != input.dtype) {
       throw InvalidState(
@@ -212,7 +242,7 @@ void Tape::step_back(Node& node, std::vector<Tensor>& gradients, Site site) {
     }
     if (&device_of(results[i], site) != node.devices[i])
       results[i] = copied(results[i], *node.devices[i], {.if_elsewhere = true}, node.site);
-    const DeviceScope there(*node.devices[i], node.site);
+    on.go(*node.devices[i], node.site);
     accumulate(gradients[node.from[i]], std::move(results[i]), node.site);
   }
 }
@@ -228,43 +258,61 @@ std::vector<Tensor> Tape::gradients(const Tensor& of, std::span<const Wanted> wi
   }
   std::vector<Tensor> found(slots_);
   const auto begin = known_.find(of.impl().identity());
+  OnDevice on;
   if (begin != known_.end()) {
-    const DeviceScope there(device_of(of, site), site);
+    on.go(device_of(of, site), site);
     found[begin->second] =
         weights.is_defined() ? broadcast_to(cast(weights, of.dtype(), site), of.shape(), site) : ones_like(of, {}, site);
   }
-  std::vector<Slot> asked;
+  std::vector<Slot> asked;  // of each that is wanted, and then of the other cells of mirrored variables
+  std::vector<std::pair<std::size_t, Slot>> mirrored;  // whose gradients are added to that of which
+  const auto of_cell = [&](const VariableCell* cell) {
+    const auto watched = variables_.find(cell);
+    return watched == variables_.end() ? none : watched->second.first;
+  };
   for (const Wanted& each : with_respect_to) {
     const bool is_tensor = each.tensor != nullptr;
     Slot slot = none;
     if (is_tensor) {
       const auto watched = watched_.find(each.tensor->impl(site).identity());
       if (watched != watched_.end()) slot = watched->second;
-    } else if (const auto watched = variables_.find(each.variable->cell().get()); watched != variables_.end()) {
-      slot = watched->second.first;
+    } else {
+      slot = of_cell(each.variable->cell().get());
+      for (const std::shared_ptr<VariableCell>& cell : other_cells(*each.variable)) {
+        const Slot other = of_cell(cell.get());
+        const bool is_new = std::find(asked.begin(), asked.end(), slot) == asked.end();
+        if (is_new && other != none) mirrored.emplace_back(asked.size(), other);
+      }
     }
     if (slot == none) throw NoGradient("a gradient was asked for that was not watched: call Tape::watch before it is used", site);
     asked.push_back(slot);
   }
+  for (const auto& [first, slot] : mirrored) asked.push_back(slot);
   for (std::size_t i = nodes_.size(); i-- > 0;) {
     // What is asked for stays when its maker is passed.
     std::vector<std::pair<Slot, Tensor>> kept;
     for (const Slot slot : nodes_[i].to) {
       if (slot != none && std::find(asked.begin(), asked.end(), slot) != asked.end()) kept.emplace_back(slot, found[slot]);
     }
-    step_back(nodes_[i], found, site);
+    step_back(nodes_[i], found, on, site);
     for (auto& [slot, value] : kept) found[slot] = std::move(value);
     if (is_last) nodes_.pop_back();
   }
+  for (const auto& [first, slot] : mirrored) {
+    if (!found[slot].is_defined()) continue;
+    LogicalDevice& there = with_respect_to[first].variable->cell()->on();
+    on.go(there, site);
+    accumulate(found[asked[first]], copied(found[slot], there, {.if_elsewhere = true}, site), site);
+  }
   std::vector<Tensor> out;
-  for (std::size_t i = 0; i < asked.size(); ++i) {
+  for (std::size_t i = 0; i < with_respect_to.size(); ++i) {
     if (found[asked[i]].is_defined()) {
       out.push_back(found[asked[i]]);
       continue;
     }
     const Tensor like =
         with_respect_to[i].tensor != nullptr ? *with_respect_to[i].tensor : with_respect_to[i].variable->value(site);
-    const DeviceScope there(device_of(like, site), site);
+    on.go(device_of(like, site), site);
     out.push_back(zeros_like(like, {}, site));
   }
   return out;

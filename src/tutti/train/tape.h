@@ -9,10 +9,11 @@
 #include <vector>
 
 #include "tutti/base/error.h"
+#include "tutti/base/inline_vector.h"
 #include "tutti/exec/dispatch.h"
 #include "tutti/exec/gradient.h"
+#include "tutti/ops/flatten.h"
 #include "tutti/ops/variable.h"
-#include "tutti/train/flatten.h"
 
 namespace tutti {
 
@@ -43,7 +44,7 @@ class Tape final : public Executor {
   // Gradients of every tensor and variable in these, with floating dtypes, can be asked for. Before they are used.
   template <class... T>
   void watch(const T&... values) {
-    (each_leaf(values, [this](const auto& leaf) { watch_leaf(leaf); }), ...);
+    (each_leaf(values, [this](const auto& leaf) { this->watch_leaf(leaf); }), ...);
   }
   void watch_leaf(const Tensor& x);
   void watch_leaf(const Variable& x);
@@ -75,11 +76,11 @@ class Tape final : public Executor {
     Attributes attributes;
     std::shared_ptr<const CallData> data;
     std::vector<GradientInput> inputs;
-    LogicalDevice* on = nullptr;          // where it ran, and its rule will
-    std::vector<LogicalDevice*> devices;  // of the inputs
+    LogicalDevice* on = nullptr;              // where it ran, and its rule will
+    InlineVector<LogicalDevice*, 3> devices;  // of the inputs
     std::vector<Tensor> outputs;
-    std::vector<Slot> from;
-    std::vector<Slot> to;
+    InlineVector<Slot, 3> from;
+    InlineVector<Slot, 1> to;
   };
   struct Watched {
     std::shared_ptr<VariableCell> cell;
@@ -88,11 +89,13 @@ class Tape final : public Executor {
   };
 
   [[nodiscard]] Slot slot_of(const TensorImpl* x) const;
+  void watch_cell(const std::shared_ptr<VariableCell>& cell);
   Slot new_slot() { return slots_++; }
   void read_variable(OpCall& call);
   void update_variable(OpCall& call);
   void record(OpCall& call);
-  void step_back(Node& node, std::vector<Tensor>& gradients, Site site);
+  template <class Scope>
+  void step_back(Node& node, std::vector<Tensor>& gradients, Scope& on, Site site);
 
   std::unordered_map<std::uint64_t, Slot> known_;    // by the tensor's identity
   std::unordered_map<std::uint64_t, Slot> watched_;  // the same, of those that were watched

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "tutti/ops/flatten.h"
 #include "tutti/ops/views.h"
-#include "tutti/train/flatten.h"
 #include "tutti/train/tape.h"
 
 namespace tutti {
@@ -19,6 +19,8 @@ struct ValueAndGrad {
   Value value;
   Gradients grads;
 };
+template <class Value, class Gradients>
+ValueAndGrad(Value, Gradients) -> ValueAndGrad<Value, Gradients>;
 
 namespace detail {
 

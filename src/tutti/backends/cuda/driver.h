@@ -20,7 +20,10 @@ namespace tutti::cuda {
                                   each(cuFuncIsLoaded) each(cuLibraryGetKernelCount) each(cuLibraryEnumerateKernels)             \
                                       each(cuStreamDestroy) each(cuStreamBeginCapture) each(cuStreamEndCapture)                  \
                                           each(cuGraphGetNodes) each(cuGraphNodeGetType) each(cuGraphKernelNodeGetParams)        \
-                                              each(cuGraphDestroy)
+                                              each(cuGraphDestroy) each(cuGraphInstantiate) each(cuGraphExecDestroy)             \
+                                                  each(cuGraphLaunch) each(cuGraphExecKernelNodeSetParams)                       \
+                                                      each(cuFuncGetParamInfo) each(cuMemFreeHost) each(cuLibraryLoadData)       \
+                                                          each(cuLibraryGetKernel)
 
 struct Driver {
 #define TUTTI_DECLARE(name) decltype(&::name) name = nullptr;  // NOLINT(bugprone-macro-parentheses): a name being declared

@@ -447,10 +447,28 @@ std::shared_ptr<TimeMark> CudaStream::make_time_mark() {
 }
 
 cuda::Trap* CudaStream::arm_trap(cuda::DescribeTrap describe) {
+  if (graph_traps_ != nullptr) [[unlikely]] {
+    graph_describes_.push_back(describe);
+    return graph_traps_ + (graph_describes_.size() - 1);
+  }
   const std::size_t slot = (issued() + 1) & (ring_.size() - 1);  // of the work being launched
   shared_->traps[slot] = {};
   traps_[slot] = describe;
   return &shared_->traps[slot];
+}
+
+void CudaStream::begin_graph(cuda::Trap* traps, Site site) {
+  prepare(site);
+  context_.enter(site);
+  check(driver().cuStreamBeginCapture(stream_, CU_STREAM_CAPTURE_MODE_RELAXED), "graph", site);
+  graph_traps_ = traps;
+  graph_describes_.clear();
+}
+
+CUgraph CudaStream::end_graph() noexcept {
+  CUgraph graph = nullptr;
+  graph_traps_ = nullptr;
+  return driver().cuStreamEndCapture(stream_, &graph) == CUDA_SUCCESS ? graph : nullptr;
 }
 
 }  // namespace tutti

@@ -45,6 +45,13 @@ class CudaStream final : public DeviceStream, public cuda::Queue {
   void enter(Site site) override { context_.enter(site); }
   cuda::Trap* arm_trap(cuda::DescribeTrap describe) override;
 
+  // What is launched between the two is recorded and not run; nobody else uses the stream. Kernels that note bad input do so
+  // from `traps` on, one after the other. Null: it could not be recorded.
+  void begin_graph(cuda::Trap* traps, Site site);
+  [[nodiscard]] CUgraph end_graph() noexcept;
+  // Of those kernels, so far.
+  [[nodiscard]] const std::vector<cuda::DescribeTrap>& graph_traps() const noexcept { return graph_describes_; }
+
   // For the launcher's thread.
   enum class Launched : std::uint8_t { all, waits_for_call, waits_for_launch };
   // Launches what can be; `any` becomes true when something was.
@@ -111,6 +118,8 @@ class CudaStream final : public DeviceStream, public cuda::Queue {
   std::atomic<bool> has_complaints_{false};
   std::vector<cuda::DescribeTrap> traps_;  // by slot; armed where not null
   std::uint64_t settled_ = 0;              // under the settling lock
+  cuda::Trap* graph_traps_ = nullptr;      // while a graph is recorded
+  std::vector<cuda::DescribeTrap> graph_describes_;
   struct Run {
     std::shared_ptr<TimeMark> begin;
     std::shared_ptr<TimeMark> end;

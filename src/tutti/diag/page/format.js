@@ -6,6 +6,11 @@ function humanTime(ns) {
   return Math.round(ns) + " ns";
 }
 
+// Of a device whose work was not recorded nothing is known.
+function idleTime(ns) {
+  return ns === null ? "\u2013" : humanTime(ns);
+}
+
 // A time on the axis: as many digits as the distance between two ticks needs.
 function tickTime(ns, step) {
   const [unit, name] = ns >= 1e9 ? [1e9, "s"] : ns >= 1e6 ? [1e6, "ms"] : ns >= 1e3 ? [1e3, "us"] : [1, "ns"];

@@ -76,6 +76,7 @@ if (report.timeline === null) {
   const about = {run: "work", enqueue: "enqueue", demand: "demand sync", flow: "flow", scope: "named scope",
     "roll-call": "waiting for other processes", exchange: "exchange between processes"};
   for (const [kind, text] of Object.entries(about)) {
+    if (!report.timeline.names.includes(kind)) continue;
     const mark = element("i");
     mark.style.background = "var(--" + kind + ")";
     legend.append(element("span", {}, mark, text));

@@ -6,14 +6,14 @@ function showTotals(report) {
     add("calls", humanCount(sum.calls));
     add("blocked", humanCount(sum.blocked));
     add("time blocked", humanTime(sum.blocked_ns));
-    add("device idle caused", humanTime(sum.device_idle_ns));
+    add("device idle caused", idleTime(sum.device_idle_ns));
     if (sum.refused > 0) add("refused", humanCount(sum.refused));
     const heading = element("h2", {}, title, element("span", {}, about));
     return element("article", {}, heading, list);
   };
   document.getElementById("totals").append(
-    card("Demand", "what the program asked for", report.demand),
-    card("Flow", "what the runtime did to keep going", report.flow));
+    card("Demand", report.demand.about || "what the program asked for", report.demand),
+    card("Flow", report.flow.about || "what the runtime did to keep going", report.flow));
 }
 
 // "Sum on /device:GPU:0"
@@ -51,12 +51,15 @@ function makeSites(report, pick) {
     const name = element("button", {type: "button", class: "place"}, site.site);
     name.title = site.function;
     const wanted = waitedFor(site);
-    const cell = element("td", {class: "wide"}, name,
+    const cell = element("td", {class: "wide"}, name);
+    if (site.source) cell.append(element("p", {class: "source"}, site.source));
+    cell.append(
       element("p", {class: "about"}, site.reason + (wanted ? ", waiting for " + wanted : "")),
       element("p", {}, site.evidence));
     if (site.allowed > 0) cell.append(element("p", {class: "allowed"}, allowance(site)));
     if (site.waiting > 0) cell.append(element("p", {}, humanCount(site.waiting) + " still waiting"));
     if (site.fix) cell.append(element("p", {class: "fix"}, site.fix));
+    if (site.rule) cell.append(element("p", {class: "about"}, "rule " + site.rule + " of tutti lint"));
     for (const each of site.may_be) cell.append(element("p", {}, element("b", {}, "If " + each.if), " \u2192 ", each.fix));
     if (site.stack.length > 0) cell.append(stackOf(site, report.about_stacks));
     const kind = element("span", {class: "class " + (!site.fix && site.may_be.length === 0 ? "needed" : site.demand ? "demand" : "flow")}, site.class);
@@ -64,9 +67,9 @@ function makeSites(report, pick) {
     const row = element("tr", {"data-site": index, "aria-selected": "false"},
       element("td", {class: "rank"}, String(index + 1)), cell, element("td", {class: "kind"}, kind),
       number("calls", humanCount(site.calls)), number("blocked", humanCount(site.blocked)),
-      number("time", humanTime(site.blocked_ns)), number("idle", humanTime(site.device_idle_ns)));
+      number("time", humanTime(site.blocked_ns)), number("idle", idleTime(site.device_idle_ns)));
     row.addEventListener("click", () => pick(index));
-    const words = [site.site, site.function, site.reason, site.class, site.evidence, site.fix || "", ...site.may_be.map((each) => each.fix), wanted, site.allowed_because || "",
+    const words = [site.site, site.function, site.reason, site.class, site.evidence, site.fix || "", ...site.may_be.map((each) => each.fix), wanted, site.allowed_because || "", site.source || "", site.rule || "",
       site.demand ? "demand" : "flow"].join(" ").toLowerCase();
     body.append(row);
     return {row, words};

@@ -1,4 +1,4 @@
-// Activations of neural networks.
+// Activations of neural networks, and their gradients.
 #include "tutti/kernels/cpu/family.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -9,7 +9,8 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace tutti::kernels::HWY_NAMESPACE {
-using ActivationsFamilies = std::tuple<Activations>;
+#include "tutti/exec/scalar_gradients.h"
+using ActivationsFamilies = std::tuple<Activations, ActivationGradients>;
 auto make_activations() { return rows_of(ActivationsFamilies{}); }
 }  // namespace tutti::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

@@ -4,9 +4,9 @@
 #include "tutti/kernels/cpu/registration.h"
 #include "tutti/tensor/dtype_visit.h"
 
-// The place of the largest or smallest along one axis or, in row order, along all. Where elements of the axis lie side by side,
-// blocks are reduced at full speed and only one that beats those before it is searched; otherwise neighbouring columns are walked
-// down together.
+// The place of the largest or smallest along one axis or, in row-major order, along all. Where elements of the axis are
+// contiguous, blocks are reduced at full speed and only one that beats those before it is searched; otherwise neighbouring
+// columns are walked down together.
 namespace tutti::kernels {
 
 namespace {

@@ -1,4 +1,4 @@
-// The matrix products of the linked BLAS, in row order.
+// The matrix products of the linked BLAS, in row-major order.
 #pragma once
 
 #include <cstdint>

@@ -22,7 +22,7 @@ struct Lines {
   std::int64_t bytes = 0;  // of one
 };
 
-// Where one input has its pieces: each lies side by side, and the next begins `step` bytes further on; or each is `layout`'s
+// Where one input has its pieces: each is contiguous, and the next begins `step` bytes further on; or each is `layout`'s
 // next.
 struct Pieces {
   const std::byte* data = nullptr;

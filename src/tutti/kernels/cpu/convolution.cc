@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "tutti/exec/neural_attributes.h"
+#include "tutti/kernels/cpu/convolution_products.h"
 #include "tutti/kernels/cpu/convolution_rows.h"
 #include "tutti/kernels/cpu/line_ranges.h"
 #include "tutti/kernels/cpu/registration.h"
@@ -16,7 +17,7 @@ namespace {
 constexpr std::int64_t band_bytes = 192 * 1024;
 
 // Where a kernel's taps find their elements among the lines that were laid out for a band of outputs. A line with its padding is
-// dealt out to as many phases as the stride has, so that what neighbouring outputs see through one tap lies side by side.
+// dealt out to as many phases as the stride has, so that what neighbouring outputs see through one tap is contiguous.
 class Convolution {
  public:
   explicit Convolution(const KernelCall& call)
@@ -147,13 +148,27 @@ class Convolution {
   std::int64_t band_ = 1;   // lines of outputs
 };
 
+// The loop needs lines that fill its vectors, or so little to do that columns are not worth their making. Single pixels are a
+// product as they are.
+bool has_own_loop(const Operand& images, const WindowAttributes& window) {
+  constexpr std::int64_t shortest_line = 16;
+  constexpr std::int64_t little = 64 * 1024;
+  const auto is_plain = [](const WindowAxis& axis) { return axis.kernel == 1 && axis.stride == 1 && axis.padding == 0; };
+  const bool is_mostly_image = window.y.padding <= window.y.size && window.x.padding <= window.x.size;
+  if (!wide_floats.contains(images.dtype) || window.channels_last || !is_mostly_image) return false;
+  if (is_plain(window.y) && is_plain(window.x)) return false;
+  return window.x.outputs >= shortest_line || images.count() <= little;
+}
+
 }  // namespace
 
 static void convolution(const KernelCall& call, KernelContext& context) {
   if (call.out().count() == 0) return;
+  if (!has_own_loop(call.in(0), call.attributes->as<ConvolutionAttributes>().window))
+    return convolve_by_products(call, context.parallel);
   visit_dtype<wide_floats>(call.in(0).dtype, [&]<class T>(T) { Convolution(call).run<T>(call, context.parallel); });
 }
 
-[[maybe_unused]] static const bool convolution_is_registered = register_host_kernel("Conv2D", convolution, wide_floats);
+[[maybe_unused]] static const bool convolution_is_registered = register_host_kernel("Conv2D", convolution, floating_dtypes);
 
 }  // namespace tutti::kernels

@@ -14,8 +14,8 @@ namespace {
 
 constexpr std::int64_t lines_per_band = 4;  // several lines of a page at a time, for the sake of the page tables
 
-// A dense output from an input whose last two axes are swapped: elements of one output row lie far apart, but those of
-// one output column side by side. Any axes before those two are walked one matrix after the other.
+// A dense output from an input whose last two axes are swapped: elements of one output row are far apart, but those of
+// one output column are contiguous. Any axes before those two are walked one matrix after the other.
 bool copy_transposed(const Layout& from, std::byte* to, Parallel& parallel) {
   const std::size_t rank = from.rank();
   if (rank < 2 || from.axis(rank - 2).stride != 1 || from.axis(rank - 1).stride == 0) return false;

@@ -102,6 +102,43 @@ void cross_entropy_as(const KernelCall& call, KernelContext& context) {
   });
 }
 
+// softmax(x) less 1 at the label, times the factor of its line; 0 where the label is ignored.
+template <class W>
+void gradient_as(const KernelCall& call, KernelContext& context) {
+  const CrossEntropy<W> loss(call);
+  const std::int64_t length = loss.length;
+  const std::int64_t lines = LineShape(call.in(0)).lines;
+  if (lines == 0 || length == 0) return;
+  const Reader factors(call.in(2), dtype_of<W>);
+  const std::int64_t at_once = std::max<std::int64_t>(1, lines_at_once(loss.x, length));
+  for_each_lines(context.parallel, lines, lines * length, [&](std::int64_t begin, std::int64_t end) {
+    Scratch scratch;
+    const auto room = loss.x.room_for(at_once * length);
+    for (std::int64_t first = begin; first < end; first += at_once) {
+      const std::int64_t n = std::min(at_once, end - first);
+      const W* from = loss.x.at(first * length);
+      W* to = loss.out.at(first * length);
+      if (room != nullptr) {
+        loss.x.read_into(first * length, n * length, room.get());
+        from = to = room.get();
+      }
+      line_rows<W>().softmax_lines(from, to, static_cast<std::size_t>(n), static_cast<std::size_t>(length), false);
+      const auto* factor = reinterpret_cast<const W*>(factors.read(first, n, scratch));
+      for (std::int64_t i = 0; i < n; ++i) {
+        W* line = to + i * length;
+        const std::int64_t label = loss.label_of(first + i);
+        if (label < 0) {
+          std::fill_n(line, length, W{0});
+        } else {
+          line[label] -= 1;
+          line_rows<W>().scale(line, factor[i], line, static_cast<std::size_t>(length));
+        }
+      }
+      loss.out.write(first * length, to, static_cast<std::size_t>(n * length));
+    }
+  });
+}
+
 template <class W>
 void mean_as(const KernelCall& call) {
   const auto attributes = call.attributes->as<CrossEntropyAttributes>();
@@ -126,12 +163,17 @@ static void cross_entropy(const KernelCall& call, KernelContext& context) {
   visit_dtype<wide_floats>(working_dtype(call.in(0).dtype), [&]<class W>(W) { cross_entropy_as<W>(call, context); });
 }
 
+static void cross_entropy_gradient(const KernelCall& call, KernelContext& context) {
+  visit_dtype<wide_floats>(working_dtype(call.in(0).dtype), [&]<class W>(W) { gradient_as<W>(call, context); });
+}
+
 static void cross_entropy_mean(const KernelCall& call, KernelContext&) {
   visit_dtype<wide_floats>(working_dtype(call.in(0).dtype), [&]<class W>(W) { mean_as<W>(call); });
 }
 
 [[maybe_unused]] static const bool cross_entropy_is_registered =
     register_host_kernel("SparseSoftmaxCrossEntropyWithLogits", cross_entropy, floating_dtypes) &&
+    register_host_kernel("SparseSoftmaxCrossEntropyGrad", cross_entropy_gradient, floating_dtypes) &&
     register_host_kernel("CrossEntropyMean", cross_entropy_mean, floating_dtypes);
 
 }  // namespace tutti::kernels

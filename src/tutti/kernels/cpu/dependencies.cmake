@@ -43,9 +43,23 @@ foreach(source IN LISTS sources)
     set_property(SOURCE ${source} APPEND PROPERTY COMPILE_DEFINITIONS "HWY_DISABLED_TARGETS=(${in_general})")
   endif()
 endforeach()
+# A loop with a square root in it is vectorised only where nobody asks for its errno.
+set_property(SOURCE ${CMAKE_CURRENT_LIST_DIR}/optimizer_steps.cc APPEND PROPERTY COMPILE_OPTIONS -fno-math-errno)
 target_include_directories(tutti_kernels_cpu SYSTEM PRIVATE ${TUTTI_HWY_INCLUDE})
 
 target_link_libraries(tutti PRIVATE ${TUTTI_HWY} ${TUTTI_OPENBLAS})
 target_link_options(tutti PRIVATE -Wl,--exclude-libs,libopenblas.a)
+# It brings its kernels for 20 processors, more than half of what the library weighs. Those of before AVX2 share two of them, where it
+# has both: what has AVX takes Sandy Bridge's, what has SSE3 Prescott's.
+file(STRINGS ${TUTTI_OPENBLAS} tables REGEX "gotoblas_(PRESCOTT|SANDYBRIDGE)" LIMIT_INPUT 4000000 LIMIT_COUNT 2)
+list(JOIN tables " " tables)
+if(tables MATCHES "gotoblas_PRESCOTT" AND tables MATCHES "gotoblas_SANDYBRIDGE")
+  foreach(old ATOM BARCELONA BOBCAT CORE2 DUNNINGTON NANO OPTERON_SSE3 PENRYN)
+    target_link_options(tutti PRIVATE -Wl,--defsym=gotoblas_${old}=gotoblas_PRESCOTT)
+  endforeach()
+  foreach(old BULLDOZER EXCAVATOR PILEDRIVER STEAMROLLER)
+    target_link_options(tutti PRIVATE -Wl,--defsym=gotoblas_${old}=gotoblas_SANDYBRIDGE)
+  endforeach()
+endif()
 # Its working buffers come from blas_buffers.cc: its own are not safe for callers on several threads.
 target_link_options(tutti PRIVATE -Wl,--wrap=blas_memory_alloc -Wl,--wrap=blas_memory_free)

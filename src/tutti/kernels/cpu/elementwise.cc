@@ -21,7 +21,7 @@ constexpr std::int64_t shortest_run = 32;  // elements in a row that are worth a
 constexpr std::int64_t fewest_turned = 8;  // rows and columns of a matrix that is worth turning round
 constexpr std::int64_t columns_at_once = 128;
 
-// Does the op over runs: elements where every operand lies side by side or is one element.
+// Does the op over runs: elements where every operand is contiguous or is one element.
 class Runs {
  public:
   Runs(const KernelCall& call, const Elementwise& op, bool streams) : op_(op), out_(call.inputs) {
@@ -74,7 +74,7 @@ class Runs {
   Row stream_ = nullptr;
 };
 
-// How the operands lie along the innermost axis.
+// The layout of the operands along the innermost axis.
 struct Inner {
   unsigned singles = 0;  // one element for all
   unsigned swapped = 0;  // far apart, but side by side along the axis before
@@ -118,7 +118,7 @@ void run_rows(const JointAxes& joint, const Addresses& start, unsigned singles, 
   });
 }
 
-// The same where the op's loop takes the operands as they lie: what a row costs beside its elements is most of a short one.
+// The same where the op's loop takes the operands as they are: what a row costs beside its elements is most of a short one.
 void run_rows_directly(const JointAxes& joint, const Addresses& start, unsigned singles, Row op, std::int64_t count,
                        Parallel& parallel) {
   const JointAxes::Joint& inner = joint.inner();
@@ -158,18 +158,18 @@ void run_tiles(const KernelCall& call, const JointAxes& joint, const Addresses& 
   const std::int64_t height = line_bytes / size;
   const std::int64_t bands = (down.size + height - 1) / height;
   const auto run_tile = [&](const Addresses& corner, std::int64_t rows, std::int64_t columns, Buffers& buffers) {
-    alignas(line_bytes) std::array<std::array<std::byte, line_bytes * columns_at_once>, 3> turned;
+    alignas(line_bytes) std::array<std::array<std::byte, line_bytes * columns_at_once>, 3> transposed;
     for (std::size_t i = 0; i < call.inputs; ++i) {
       if ((inner.swapped >> i & 1U) == 0) continue;
       const std::size_t element = size_of(call.in(i).dtype);
-      transpose(element, corner[i], joint.inner().strides[i] / static_cast<std::int64_t>(element), turned[i].data(), columns, 0,
-                rows);
+      transpose(element, corner[i], joint.inner().strides[i] / static_cast<std::int64_t>(element), transposed[i].data(), columns,
+                0, rows);
     }
     for (std::int64_t row = 0; row < rows; ++row) {
       Addresses here = corner;
       for (std::size_t k = 0; k < joint.operands; ++k) {
         const bool is_swapped = (inner.swapped >> k & 1U) != 0;
-        here[k] = is_swapped ? turned[k].data() + row * columns * down.strides[k] : corner[k] + row * down.strides[k];
+        here[k] = is_swapped ? transposed[k].data() + row * columns * down.strides[k] : corner[k] + row * down.strides[k];
       }
       runs(here, inner.singles, columns, buffers);
     }

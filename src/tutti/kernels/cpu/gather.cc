@@ -31,13 +31,13 @@ void gather_elements(const IndexSpace& space, const Operand& indices, const U* x
   });
 }
 
-// Elements of steps that lie side by side, for positions whose values do: a turned square at a time. Takes whole squares of the
-// first `steps` steps, which are `value_step` apart, and returns how many steps that were.
+// Elements of steps that are contiguous, for positions whose values are too: a transposed square at a time. Takes whole squares
+// of the first `steps` steps, which are `value_step` apart, and returns how many steps that were.
 template <class U>
 std::int64_t gather_turned(const U* from, const PlaceBlock& block, std::int64_t n, std::int64_t steps, U* to,
                            std::int64_t value_step) {
   constexpr std::int64_t side = line_bytes / static_cast<std::int64_t>(sizeof(U));
-  const auto turned = copy_rows()[static_cast<std::size_t>(std::countr_zero(sizeof(U)))].turned;
+  const auto transposed = copy_rows()[static_cast<std::size_t>(std::countr_zero(sizeof(U)))].transposed;
   std::array<const void*, side> lines;
   std::int64_t step = 0;
   for (; step + side <= steps; step += side) {
@@ -46,7 +46,7 @@ std::int64_t gather_turned(const U* from, const PlaceBlock& block, std::int64_t 
       for (std::int64_t k = 0; k < side; ++k) {
         lines[static_cast<std::size_t>(k)] = from + step + block.place[static_cast<std::size_t>(i + k)];
       }
-      turned(lines.data(), to + step * value_step + i, value_step);
+      transposed(lines.data(), to + step * value_step + i, value_step);
     }
     for (; i < n; ++i) {
       for (std::int64_t k = step; k < step + side; ++k)
@@ -161,7 +161,7 @@ IndexSpace with_repeats(IndexSpace space) {
   return space;
 }
 
-// Whether elements that are taken one after the other lie far apart.
+// Whether elements that are taken one after the other are far apart.
 bool walks_far(const IndexSpace& space, DType dtype) {
   if (space.inner == 0) return space.outer == 0;
   return copy_row(size_of(dtype), line_of(space).place) == nullptr;

@@ -21,7 +21,7 @@ struct PlaceBlock {
 // Positions begin ... begin + n - 1 of the space. Throws KernelFailed for an index out of range.
 void locate(const IndexSpace& space, const Operand* indices, std::int64_t begin, std::int64_t n, PlaceBlock& block, Site site);
 
-// Calls visit(place, value) for the elements of the axes first ... last - 1 in row order.
+// Calls visit(place, value) for the elements of the axes first ... last - 1 in row-major order.
 template <class Visit>
 void for_each_step(const IndexSpace& space, std::size_t first, std::size_t last, const Visit& visit) {
   const std::int64_t count = space.count(first, last);
@@ -47,7 +47,7 @@ bool check_indices(const I* indices, std::int64_t step, std::int64_t n, const In
 
 inline constexpr std::int64_t longest_run = 1024;  // its indices are still near when they are used
 
-// Positions that lie side by side, their indices known to be in range.
+// Positions that are contiguous, their indices known to be in range.
 template <class I>
 struct Run {
   const I* indices;

@@ -1,4 +1,4 @@
-// Reductions whose elements lie side by side, or nearly so.
+// Reductions whose elements are contiguous, or nearly so.
 #pragma once
 
 #include <vector>

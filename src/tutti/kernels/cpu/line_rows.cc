@@ -291,10 +291,62 @@ void layer_norm_lines(const T* x, const T* weight, const T* bias, double epsilon
   }
 }
 
+// What the gradient of a normalised line is made of, in vectors of any width.
+template <class T>
+struct NormTerms {
+  const T* x;
+  const T* weight;  // may be null
+  T mean;
+  T factor;
+
+  template <class D>
+  static HWY_INLINE hn::Vec<D> load(D d, const T* from, std::size_t n) {
+    return n == hn::Lanes(d) ? hn::LoadU(d, from) : Source<D>(from).load(n);
+  }
+  template <class D>
+  HWY_INLINE hn::Vec<D> normal(D d, std::size_t at, std::size_t n) const {
+    return hn::Mul(hn::Sub(load(d, x + at, n), hn::Set(d, mean)), hn::Set(d, factor));
+  }
+  template <class D>
+  HWY_INLINE hn::Vec<D> weighted(D d, hn::Vec<D> g, std::size_t at, std::size_t n) const {
+    return weight != nullptr ? hn::Mul(g, load(d, weight + at, n)) : g;
+  }
+};
+
+template <class T>
+void norm_gradient(const T* x, const T* g, const T* weight, T mean, T factor, T* out, std::size_t count) {
+  using Wide = WideTag<T>;
+  using D = Tag<T>;
+  const NormTerms<T> terms{x, weight, mean, factor};
+  const double sum = sum_terms(
+      g, count, [&](hn::Vec<Wide> v, std::size_t at, std::size_t n) HWY_ATTR { return terms.weighted(Wide(), v, at, n); });
+  const double along_normal = sum_terms(g, count, [&](hn::Vec<Wide> v, std::size_t at, std::size_t n) HWY_ATTR {
+    return hn::Mul(terms.weighted(Wide(), v, at, n), terms.normal(Wide(), at, n));
+  });
+  const auto middle = hn::Set(D(), static_cast<T>(sum / static_cast<double>(count)));
+  const auto along = hn::Set(D(), static_cast<T>(along_normal / static_cast<double>(count)));
+  const auto by = hn::Set(D(), factor);
+  map_line(g, out, count, [&](hn::Vec<D> v, std::size_t at, std::size_t n) HWY_ATTR {
+    return hn::Mul(hn::NegMulAdd(terms.normal(D(), at, n), along, hn::Sub(terms.weighted(D(), v, at, n), middle)), by);
+  });
+}
+
+template <class T>
+void add_norm_columns(const T* x, const T* g, T mean, T factor, T* of_weight, T* of_bias, std::size_t count) {
+  using D = Tag<T>;
+  const NormTerms<T> terms{x, nullptr, mean, factor};
+  map_line(of_weight, of_weight, count, [&](hn::Vec<D> sum, std::size_t at, std::size_t n) HWY_ATTR {
+    return hn::MulAdd(load_some(g + at, n), terms.normal(D(), at, n), sum);
+  });
+  map_line(of_bias, of_bias, count,
+           [&](hn::Vec<D> sum, std::size_t at, std::size_t n) HWY_ATTR { return hn::Add(sum, load_some(g + at, n)); });
+}
+
 template <class T>
 LineRows<T> make_line_rows() {
-  return {line_max<T>,  exp_sum<T>,       scale<T>,           subtract<T>,      line_sum<T>,        squares<T>,
-          normalise<T>, softmax_lines<T>, softmax_columns<T>, exp_sum_lines<T>, layer_norm_lines<T>};
+  return {line_max<T>,         exp_sum<T>,       scale<T>,           subtract<T>,        line_sum<T>,
+          squares<T>,          normalise<T>,     softmax_lines<T>,   softmax_columns<T>, exp_sum_lines<T>,
+          layer_norm_lines<T>, norm_gradient<T>, add_norm_columns<T>};
 }
 LineRows<float> make_line_rows_f32() { return make_line_rows<float>(); }
 LineRows<double> make_line_rows_f64() { return make_line_rows<double>(); }

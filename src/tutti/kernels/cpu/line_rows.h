@@ -1,4 +1,4 @@
-// The vectorised loops of normalisations, over elements that lie one after the other.
+// The vectorised loops of normalisations, over elements that are contiguous.
 #pragma once
 
 #include <cstddef>
@@ -27,6 +27,12 @@ struct LineRows {
   void (*exp_sum_lines)(const T* x, std::size_t lines, std::size_t length, T* largest, T* sums);
   void (*layer_norm_lines)(const T* x, const T* weight, const T* bias, double epsilon, T* out, std::size_t lines,
                            std::size_t length);
+
+  // Of one line, with h the gradient g of its result times the weight, which may be null, and n what (x - mean) * factor gives:
+  // the gradient of x, (h - the mean of h - n * the mean of h n) * factor.
+  void (*norm_gradient)(const T* x, const T* g, const T* weight, T mean, T factor, T* out, std::size_t count);
+  // Adds g n and g of each element, for the gradients of weight and bias.
+  void (*add_norm_columns)(const T* x, const T* g, T mean, T factor, T* of_weight, T* of_bias, std::size_t count);
 };
 template <class T>
 const LineRows<T>& line_rows();  // float, double

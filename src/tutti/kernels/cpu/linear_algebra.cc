@@ -1,4 +1,4 @@
-// One matrix after the other, the batch shared out over the cores. Inputs lie dense.
+// One matrix after the other, the batch shared out over the cores. Inputs are dense.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -128,13 +128,13 @@ void solve_of(const KernelCall& call, Parallel& parallel) {
       cube(n) * 2 / 3 + 2.0 * static_cast<double>(n) * static_cast<double>(n) * static_cast<double>(columns);
   for_each_matrix(parallel, a.count, operations, [&](std::int64_t begin, std::int64_t end) {
     Factored<T> factored(n);
-    const ScratchArray<T> turned(columns == 1 ? 0 : n * columns);  // by columns, as LAPACK has it
+    const ScratchArray<T> by_columns(columns == 1 ? 0 : n * columns);  // by columns, as LAPACK has it
     for (std::int64_t at = begin; at < end; ++at) {
       if (!factored.factor(call.in(0).as<T>() + at * n * n)) throw KernelFailed(singular_matrix(at), call.site);
       if (n == 0 || columns == 0) continue;
       const T* from = call.in(1).as<T>() + at * n * columns;
       T* to = call.out().as<T>() + at * n * columns;
-      T* x = columns == 1 ? to : turned.data();
+      T* x = columns == 1 ? to : by_columns.data();
       for (std::int64_t i = 0; i < n; ++i) {
         for (std::int64_t k = 0; k < columns; ++k) x[k * n + i] = from[i * columns + k];
       }

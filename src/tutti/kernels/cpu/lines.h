@@ -76,6 +76,7 @@ class LineTarget {
         size_(static_cast<std::int64_t>(size_of(operand.dtype))),
         narrow_(conversion(dtype_of<W>, operand.dtype)) {}
 
+  [[nodiscard]] bool converts() const noexcept { return narrow_ != nullptr; }
   // Where to put elements from `begin` on; at most a chunk where they must be converted.
   W* room(std::int64_t begin, LineRoom<W>& room) const {
     return narrow_ != nullptr ? room.elements.data() : reinterpret_cast<W*>(data_ + begin * size_);

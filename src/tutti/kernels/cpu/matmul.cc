@@ -8,6 +8,7 @@
 #include "tutti/kernels/cpu/dot.h"
 #include "tutti/kernels/cpu/elementwise.h"
 #include "tutti/kernels/cpu/kernels.h"
+#include "tutti/kernels/cpu/products.h"
 #include "tutti/kernels/cpu/registration.h"
 #include "tutti/tensor/dtype_visit.h"
 
@@ -61,7 +62,7 @@ std::optional<BlasMatrix<T>> as_blas(const Matrix& m) {
   return std::nullopt;
 }
 
-// c = a b on this thread, straight from where the operands lie; false if BLAS cannot take them.
+// c = a b on this thread, straight from where the operands are; false if BLAS cannot take them.
 template <class T>
 bool multiply_in_place(const Matrix& a, const Matrix& b, const Matrix& c) {
   const auto left = as_blas<const T>(a);
@@ -149,9 +150,10 @@ void multiply_packed(const Matrix& a, const Matrix& b, const Matrix& c) {
 }
 
 void multiply_one(const Matrix& a, const Matrix& b, const Matrix& c) {
-  if (c.dtype == DType::f32 && multiply_in_place<float>(a, b, c)) return;
-  if (c.dtype == DType::f64 && multiply_in_place<double>(a, b, c)) return;
-  if (c.dtype == DType::bf16 && multiply_bf16(a.operand(), b.operand(), c.operand())) return;
+  const bool is_one_dtype = a.dtype == c.dtype && b.dtype == c.dtype;
+  if (is_one_dtype && c.dtype == DType::f32 && multiply_in_place<float>(a, b, c)) return;
+  if (is_one_dtype && c.dtype == DType::f64 && multiply_in_place<double>(a, b, c)) return;
+  if (is_one_dtype && c.dtype == DType::bf16 && multiply_bf16(a.operand(), b.operand(), c.operand())) return;
   visit_dtype<working_dtypes>(working_dtype(c.dtype), [&]<class T>(T) { multiply_packed<T>(a, b, c); });
 }
 
@@ -189,10 +191,7 @@ struct Batch {
 };
 
 // One b for the whole batch: the rows of all the a's are those of one tall matrix, if they step alike.
-bool as_one_product(const KernelCall& call, Operand& a, Operand& b, Operand& c) {
-  a = call.in(0);
-  b = call.in(1);
-  c = call.out();
+bool as_one_product(Operand& a, Operand& b, Operand& c) {
   const std::size_t batch_axes = c.rank - 2U;
   for (std::size_t i = 0; i < batch_axes; ++i) {
     if (b.axes[i].stride != 0 && b.axes[i].size != 1) return false;
@@ -218,14 +217,14 @@ bool as_one_product(const KernelCall& call, Operand& a, Operand& b, Operand& c) 
 
 }  // namespace
 
-static void matmul(const KernelCall& call, KernelContext& context) {
-  Operand one_a;
-  Operand one_b;
-  Operand one_c;
-  const bool is_one = as_one_product(call, one_a, one_b, one_c);
-  const Batch a{is_one ? one_a : call.in(0)};
-  const Batch b{is_one ? one_b : call.in(1)};
-  const Batch c{is_one ? one_c : call.out()};
+void multiply(const Operand& first, const Operand& second, const Operand& result, Parallel& parallel) {
+  Operand one_a = first;
+  Operand one_b = second;
+  Operand one_c = result;
+  const bool is_one = as_one_product(one_a, one_b, one_c);
+  const Batch a{is_one ? one_a : first};
+  const Batch b{is_one ? one_b : second};
+  const Batch c{is_one ? one_c : result};
   const std::size_t rank = c.operand.rank;
   const std::int64_t m = c.operand.axes[rank - 2].size;
   const std::int64_t n = c.operand.axes[rank - 1].size;
@@ -234,21 +233,20 @@ static void matmul(const KernelCall& call, KernelContext& context) {
   if (batch == 0) return;
   if (k == 0) {  // a sum of nothing
     static constexpr std::uint64_t zero = 0;
-    Operand zeros = call.out();
+    Operand zeros = result;
     zeros.data = reinterpret_cast<std::byte*>(const_cast<std::uint64_t*>(&zero));
     for (std::size_t i = 0; i < zeros.rank; ++i) zeros.axes[i].stride = 0;
-    copy(zeros, call.out(), context.parallel);
+    copy(zeros, result, parallel);
     return;
   }
-  if (m == 1 && n == 1) return dot_products(call, context.parallel);
-  const auto cores = static_cast<std::int64_t>(context.parallel.width());
+  const auto cores = static_cast<std::int64_t>(parallel.width());
   if (cores == 1 || batch * m * n * k < serial_products) {
     for (std::int64_t i = 0; i < batch; ++i) multiply_one(a.at(i), b.at(i), c.at(i));
     return;
   }
   if (batch >= 2 * cores) {
     const std::int64_t chunks = std::min(batch, cores * 4);
-    context.parallel.for_each_chunk(static_cast<std::size_t>(chunks), [&](std::size_t chunk) {
+    parallel.for_each_chunk(static_cast<std::size_t>(chunks), [&](std::size_t chunk) {
       const auto part = static_cast<std::int64_t>(chunk);
       for (std::int64_t i = batch * part / chunks; i < batch * (part + 1) / chunks; ++i) multiply_one(a.at(i), b.at(i), c.at(i));
     });
@@ -260,7 +258,7 @@ static void matmul(const KernelCall& call, KernelContext& context) {
   const auto edge = [](std::int64_t size, std::int64_t i, std::int64_t parts) {
     return i == parts ? size : size * i / parts / 16 * 16;
   };
-  context.parallel.for_each_chunk(static_cast<std::size_t>(batch * tiles), [&](std::size_t chunk) {
+  parallel.for_each_chunk(static_cast<std::size_t>(batch * tiles), [&](std::size_t chunk) {
     const auto part = static_cast<std::int64_t>(chunk);
     const std::int64_t i = part / tiles;
     const std::int64_t row = part % tiles / grid.columns;
@@ -272,6 +270,13 @@ static void matmul(const KernelCall& call, KernelContext& context) {
     if (height == 0 || width == 0) return;
     multiply_one(a.at(i).part(top, height, 0, k), b.at(i).part(0, k, left, width), c.at(i).part(top, height, left, width));
   });
+}
+
+static void matmul(const KernelCall& call, KernelContext& context) {
+  const Operand& c = call.out();
+  const bool is_dot = c.axes[c.rank - 2U].size == 1 && c.axes[c.rank - 1U].size == 1;
+  if (is_dot && c.count() > 0 && call.in(0).axes[c.rank - 1U].size > 0) return dot_products(call, context.parallel);
+  multiply(call.in(0), call.in(1), c, context.parallel);
 }
 
 [[maybe_unused]] static const bool matmul_is_registered = register_host_kernel("MatMul", matmul);

@@ -1,4 +1,4 @@
-// Normal random numbers. Of Philox's block b (see random.cc), element i in row order uses
+// Normal random numbers. Of Philox's block b (see random.cc), element i in row-major order uses
 //   f64:    block counter + i / 2: the words as two of 64 bits, the first of each two the lower half
 //   others: block counter + i / 4: the words 0 and 1 for i mod 4 = 0 and 1, else the words 2 and 3
 // and exec/box_muller.h makes two numbers of the two, the cosine's first. Half precision is worked out in f32, rounded once.

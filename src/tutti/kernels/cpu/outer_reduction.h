@@ -78,7 +78,7 @@ class OuterReduction {
     total.total(result);
   }
 
-  // False: some of the rows do not lie side by side.
+  // False: some of the rows are not contiguous.
   bool fold_halves(std::int64_t first, std::int64_t some, std::int64_t column, std::int64_t n, States<T> states) const {
     std::array<const bf16*, 8> rows;
     for (std::int64_t r = 0; r < some; ++r) {

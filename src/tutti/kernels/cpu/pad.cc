@@ -34,7 +34,8 @@ void pad_line(const Operand& x, const Operand& value, const Operand& out, std::s
 
 }  // namespace
 
-// Lines run along the last axis that is padded and all axes behind it: what x has of one lies in one piece of its row order.
+// Lines run along the last axis that is padded and all axes behind it: what x has of one lies in one piece of its row-major
+// order.
 static void pad(const KernelCall& call, KernelContext& context) {
   const Operand& x = call.in(0);
   const Operand& value = call.in(1);

@@ -1,7 +1,7 @@
 // Uniform random numbers, the same bits on every backend. The layout:
 //
 // Block b of key k is Philox4x32-10 with the counter words {b mod 2^32, b / 2^32, 0, 0} and the key words {k mod 2^32,
-// k / 2^32}; it gives the words w0 ... w3. Element i in row order uses
+// k / 2^32}; it gives the words w0 ... w3. Element i in row-major order uses
 //   f64, i64:          block counter + i / 2, the pair (w0, w1) when i is even, (w2, w3) when odd; bits = second * 2^32 + first
 //   all other dtypes:  block counter + i / 4, the word number i mod 4
 // so a draw of n elements uses at most n / 2 + 1 blocks from `counter` on. From the word w or the bits:

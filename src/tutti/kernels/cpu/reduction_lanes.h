@@ -1,4 +1,4 @@
-// One reduction over elements that lie side by side: several running vectors, then their lanes.
+// One reduction over elements that are contiguous: several running vectors, then their lanes.
 // Included once per instruction set, like vector_math.h: hence the odd guard.
 #if defined(TUTTI_KERNELS_CPU_REDUCTION_LANES) == defined(HWY_TARGET_TOGGLE)
 #ifdef TUTTI_KERNELS_CPU_REDUCTION_LANES

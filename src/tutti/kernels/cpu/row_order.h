@@ -1,4 +1,4 @@
-// Operands that a kernel walks in row order, brought into that order where their elements lie far apart.
+// Operands that a kernel walks in row-major order, brought into that order where their elements are far apart.
 #pragma once
 
 #include <memory>
@@ -9,12 +9,12 @@
 
 namespace tutti::kernels {
 
-// Whether elements that follow each other in row order do so in memory, or are one and the same.
+// Whether elements that follow each other in row-major order do so in memory, or are one and the same.
 inline bool is_close(const Layout& layout) {
   return layout.rank() == 0 || copy_row(layout.element_size(), layout.axis(layout.rank() - 1).stride) != nullptr;
 }
 
-// Walking elements that lie far apart one by one costs a line of the cache each; copy() takes whole lines.
+// Walking elements that are far apart one by one costs a line of the cache each; copy() takes whole lines.
 class RowOrder {
  public:
   static constexpr std::int64_t worth_a_copy = 4096;  // elements
@@ -38,7 +38,7 @@ class RowOrder {
   std::unique_ptr<std::byte[]> memory_;
 };
 
-// Calls body with the call, whose input i is in row order now.
+// Calls body with the call, whose input i is in row-major order now.
 template <class Body>
 void with_near(const KernelCall& call, std::size_t i, Parallel& parallel, const Body& body) {
   const RowOrder near(call.in(i), parallel);

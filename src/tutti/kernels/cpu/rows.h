@@ -1,4 +1,4 @@
-// The vectorised inner loops: each works on elements that lie one after the other, in the best instruction set of the machine.
+// The vectorised inner loops: each works on elements that are contiguous, in the best instruction set of the machine.
 #pragma once
 
 #include <array>
@@ -20,7 +20,7 @@ struct CopyRows {
   Row streaming = nullptr;  // writes past the caches: for outputs larger than they are
   Row reversed = nullptr;   // output[i] = input[-i]
   // output[r * step + c] = lines[c][r], for a square with sides of line_bytes.
-  void (*turned)(const void* const* lines, void* output, std::ptrdiff_t step) = nullptr;
+  void (*transposed)(const void* const* lines, void* output, std::ptrdiff_t step) = nullptr;
 };
 inline constexpr std::int64_t line_bytes = 64;
 
@@ -57,7 +57,7 @@ Row sticky_row(DType from);
 Row count_row(DType from);
 
 struct ProductRows {
-  // c (m x n, row stride ldc) += a (m x k) times b (k x n, row stride ldb), modulo 2^32 and 2^64. Row order.
+  // c (m x n, row stride ldc) += a (m x k) times b (k x n, row stride ldb), modulo 2^32 and 2^64. Row-major order.
   void (*multiply32)(std::size_t m, std::size_t n, std::size_t k, const std::uint32_t* a, const std::uint32_t* b,
                      std::uint32_t* c);
   void (*multiply64)(std::size_t m, std::size_t n, std::size_t k, const std::uint64_t* a, const std::uint64_t* b,

@@ -129,8 +129,8 @@ void scatter_one_by_one(const Update& update, const IndexSpace& space, const Ker
   });
 }
 
-// What one thread does of it. Positions in row order: the last of several values for one place wins, and sums are added up in the
-// order of their values. `share`: none where all places are its own; of slices only.
+// What one thread does of it. Positions in row-major order: the last of several values for one place wins, and sums are added up
+// in the order of their values. `share`: none where all places are its own; of slices only.
 void scatter_part(const Update& update, const IndexSpace& space, const KernelCall& call, std::byte* region, const Share* share) {
   if (is_by_element(space)) return scatter_one_by_one(update, space, call, region);
   const std::byte* const values = call.in(1).data;

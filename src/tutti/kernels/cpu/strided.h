@@ -1,4 +1,4 @@
-// Operands of any strides and dtype, read and written in row order, a block at a time, as elements that lie side by side.
+// Operands of any strides and dtype, read and written in row-major order, a block at a time, as elements that are contiguous.
 #pragma once
 
 #include <array>
@@ -32,7 +32,7 @@ class Layout {
   [[nodiscard]] bool is_dense() const noexcept { return rank_ == 0 || (rank_ == 1 && axes_[0].stride == 1); }
   [[nodiscard]] bool is_single() const noexcept { return rank_ == 0 || (rank_ == 1 && axes_[0].stride == 0); }
 
-  // Where elements begin ... begin + n - 1 lie if they lie side by side, else null.
+  // Where elements begin ... begin + n - 1 are if they are contiguous, else null.
   [[nodiscard]] std::byte* run_at(std::int64_t begin, std::int64_t n) const noexcept;
   void gather(std::int64_t begin, std::int64_t n, void* to) const noexcept;
   void scatter(std::int64_t begin, std::int64_t n, const void* from) const noexcept;

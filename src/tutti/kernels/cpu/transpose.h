@@ -1,4 +1,4 @@
-// A matrix whose columns lie side by side, turned round in squares of a cache line's length: every line is read and written
+// A matrix whose columns are contiguous, transposed in squares of a cache line's length: every line is read and written
 // once, as a whole, so strides that are powers of two do no harm.
 #pragma once
 
@@ -17,7 +17,7 @@ namespace tutti::kernels {
 template <class U>
 void transpose(const U* from, std::int64_t step, U* to, std::int64_t width, std::int64_t first_row, std::int64_t n_rows) {
   constexpr std::int64_t side = line_bytes / static_cast<std::int64_t>(sizeof(U));
-  const auto turned = copy_rows()[static_cast<std::size_t>(std::countr_zero(sizeof(U)))].turned;
+  const auto transposed = copy_rows()[static_cast<std::size_t>(std::countr_zero(sizeof(U)))].transposed;
   std::array<const void*, side> lines;
   for (std::int64_t column = 0; column < width; column += side) {
     const std::int64_t columns = std::min(side, width - column);
@@ -27,7 +27,7 @@ void transpose(const U* from, std::int64_t step, U* to, std::int64_t width, std:
       U* out = to + row * width + column;
       if (rows == side && columns == side) {
         for (std::int64_t c = 0; c < side; ++c) lines[static_cast<std::size_t>(c)] = in + c * step;
-        turned(lines.data(), out, width);
+        transposed(lines.data(), out, width);
         continue;
       }
       for (std::int64_t r = 0; r < rows; ++r) {

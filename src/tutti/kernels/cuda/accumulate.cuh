@@ -150,7 +150,7 @@ __device__ __forceinline__ typename R::Total strided_share(const R& r, const Sou
   }
 }
 
-// The share of one of `threads` threads in the reduction of n elements that lie side by side.
+// The share of one of `threads` threads in the reduction of n elements that are contiguous.
 template <int in_flight = 4, class R, class T>
 __device__ __forceinline__ typename R::Total contiguous_share(const R& r, const T* elements, std::int64_t n, std::int64_t thread,
                                                               std::int64_t threads) {

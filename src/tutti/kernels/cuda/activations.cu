@@ -1,8 +1,10 @@
-// Activations of neural networks.
+// Activations of neural networks, and their gradients.
 #include "tutti/kernels/cuda/family.cuh"
 
 namespace tutti::kernels::cuda {
 
-[[maybe_unused]] static const bool is_registered = register_families(Rectifiers{}, Activations{});
+#include "tutti/exec/scalar_gradients.h"
+
+[[maybe_unused]] static const bool is_registered = register_families(Rectifiers{}, Activations{}, ActivationGradients{});
 
 }  // namespace tutti::kernels::cuda

@@ -9,7 +9,7 @@ namespace tutti::kernels::cuda {
 
 namespace {
 
-constexpr std::size_t most_dense = 64;                         // inputs of one launch where all lie dense
+constexpr std::size_t most_dense = 64;                         // inputs of one launch where all are dense
 constexpr std::size_t most_strided = Axes::most_operands - 1;  // and where not
 
 template <class T>
@@ -133,7 +133,7 @@ void add_strided(const Operand& out, Terms terms, const Partial<T>& partial, Que
   }
 }
 
-bool is_packed(const Operand& in) noexcept { return lie_of(in) == Lie::dense && is_aligned(in, pack_bytes); }
+bool is_packed(const Operand& in) noexcept { return layout_of(in) == OperandLayout::dense && is_aligned(in, pack_bytes); }
 
 // As many inputs at a time as one launch takes, in their order. Where the sum so far is kept in the output, an input that
 // shares the output's memory has to be read by the first launch: it and the first change places.

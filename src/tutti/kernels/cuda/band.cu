@@ -20,7 +20,7 @@ struct BandTask {
   Divisor<Index> rows;
   std::int64_t low;
   std::int64_t high;
-  Lie lie;
+  OperandLayout layout;
   RowAxes axes;  // of x, where it lies neither dense nor in one element
 };
 
@@ -50,10 +50,10 @@ __global__ void band_kernel(const __grid_constant__ BandTask<Index> task) {
     const std::int64_t above = column - row;  // of the pack's first element
     Packed pack = repeat<U, width>(U{0});
     if (above + width > task.low && above <= task.high) {
-      if (task.lie == Lie::dense) {
+      if (task.layout == OperandLayout::dense) {
         pack = static_cast<const Packed*>(task.x)[at];
       } else {
-        const std::int64_t place = task.lie == Lie::single ? 0 : offset_of(task.axes, static_cast<std::int64_t>(at));
+        const std::int64_t place = task.layout == OperandLayout::single ? 0 : offset_of(task.axes, static_cast<std::int64_t>(at));
         pack = repeat<U, width>(static_cast<const U*>(task.x)[place]);
       }
       clear_outside(pack, above, task.low, task.high);
@@ -142,8 +142,8 @@ void launch_band(const Operand& x, const KernelCall& call, Queue& queue) {
   task.rows = Divisor<Index>(rows);
   task.low = std::clamp(band.low, -rows, columns);
   task.high = std::clamp(band.high, -rows, columns);
-  task.lie = lie_of(x);
-  if (task.lie == Lie::strided) task.axes = row_axes(x, 0, x.rank);
+  task.layout = layout_of(x);
+  if (task.layout == OperandLayout::strided) task.axes = row_axes(x, 0, x.rank);
   launch<band_kernel<U, width, Index>>(queue, call, grid_for(out.count() / width, 4, queue), task);
 }
 
@@ -151,11 +151,11 @@ template <class U>
 void band_of(const Operand& x, const KernelCall& call, Queue& queue) {
   constexpr int width = pack_width<U>;
   const Operand& out = call.out();
-  const Lie lie = lie_of(x);
+  const OperandLayout layout = layout_of(x);
   const bool is_small = out.count() <= std::numeric_limits<std::int32_t>::max();
   const bool has_packs = out.axes[out.rank - 1U].size % width == 0 && is_aligned(out, pack_bytes) &&
-                         (lie == Lie::single || (lie == Lie::dense && is_aligned(x, pack_bytes)));
-  if (lie == Lie::strided) {
+                         (layout == OperandLayout::single || (layout == OperandLayout::dense && is_aligned(x, pack_bytes)));
+  if (layout == OperandLayout::strided) {
     const std::array operands{&out, &x};
     const Axes axes = collapse(operands);
     if (axes.fits_32_bits()) return band_of_strided<U>(axes, x, call, queue);

@@ -1,4 +1,4 @@
-// Reductions whose neighbours in memory belong to different results, several results a thread: it loads what lies side by side of
+// Reductions whose neighbours in memory belong to different results, several results a thread: it loads what is contiguous of
 // them at once, and keeps a run or a chain for each.
 #pragma once
 

@@ -7,7 +7,7 @@
 #include "tutti/kernels/cuda/elementwise.cuh"
 #include "tutti/kernels/cuda/registration.h"
 
-// The output is a number of lines, of which each input has one piece. Inputs that lie dense go together in one launch, a few
+// The output is a number of lines, of which each input has one piece. Inputs that are dense go together in one launch, a few
 // of a small output however they lie.
 namespace tutti::kernels::cuda {
 

@@ -8,7 +8,7 @@ namespace tutti::kernels::cuda {
 
 namespace {
 
-// Whether elements lie side by side in the output, and in the input too or backwards, but cannot be had in packs of both: lines
+// Whether elements are contiguous in the output, and in the input too or backwards, but cannot be had in packs of both: lines
 // long enough for their ends not to count.
 bool are_lines_apart(const Axes& axes) noexcept {
   constexpr std::int64_t shortest = 512;  // bytes
@@ -51,7 +51,7 @@ void copy_operand(const Operand& from, const Operand& to, Queue& queue, const Ke
   }
   const std::array operands{&to, &from};
   Axes axes = collapse(operands);
-  if (!is_fill && axes.is_dense(0) && axes.is_dense(1)) {  // both in the same order, only not in row order
+  if (!is_fill && axes.is_dense(0) && axes.is_dense(1)) {  // both in the same order, only not in row-major order
     check(cudaMemcpyAsync(to.data, from.data, static_cast<std::size_t>(count * size), cudaMemcpyDefault, queue.stream()), "copy",
           call);
     return;

@@ -9,7 +9,7 @@ namespace tutti::kernels::cuda {
 // for what 32 bits can number, none for no elements. Call is the one to blame.
 void copy_operand(const Operand& from, const Operand& to, Queue& queue, const KernelCall& call);
 
-// A copy of it at `to`, dense in row order.
+// A copy of it at `to`, dense in row-major order.
 Operand copied_in_row_order(const Operand& from, std::byte* to, Queue& queue, const KernelCall& call);
 
 }  // namespace tutti::kernels::cuda

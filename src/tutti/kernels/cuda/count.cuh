@@ -1,4 +1,4 @@
-// How many elements are not zero, of any dtype by its size: small ones several at a time, as they lie in a word.
+// How many elements are not zero, of any dtype by its size: small ones several at a time, as they are in a word.
 #pragma once
 
 #include <limits>

@@ -66,6 +66,89 @@ __global__ void __launch_bounds__(part_threads)
   if (threadIdx.x == 0) put_loss(x, out, line, length, labels, static_cast<Working<T>>(whole.largest), whole.sum);
 }
 
+// A number for each line, of any strides.
+template <class T>
+struct LineFactors {
+  const T* data;
+  int rank;
+  Axis axes[most_axes];
+
+  explicit LineFactors(const Operand& operand) : data(operand.as<T>()), rank(operand.rank) {
+    for (int i = 0; i < rank; ++i) axes[i] = operand.axes[static_cast<std::size_t>(i)];
+  }
+  __device__ __forceinline__ Working<T> at(std::int64_t line) const {
+    std::int64_t offset = 0;
+    for (int i = rank; i-- > 0; line /= axes[i].size) offset += line % axes[i].size * axes[i].stride;
+    return widen(data[offset]);
+  }
+};
+
+// The label of a line whose gradient is wanted, with the factor; -1 and a factor of 0 where it is ignored.
+template <class T>
+struct LabelledLine {
+  std::int64_t label;
+  Working<T> factor;
+
+  __device__ __forceinline__ LabelledLine(std::int64_t line, std::int64_t length, const Labels& labels,
+                                          const LineFactors<T>& factors)
+      : label(labels.at(line)), factor(factors.at(line)) {
+    if (labels.ignores(label)) {
+      label = -1;
+      factor = 0;
+    } else if (label < 0 || label >= length) {
+      note(labels.trap, 1, label, length);
+    }
+  }
+  // From the element's share of the softmax. A factor of 0 gives 0 whatever the share.
+  __device__ __forceinline__ Working<T> gradient(Working<T> share, std::int64_t element) const {
+    return label < 0 ? Working<T>{0} : (element == label ? share - 1 : share) * factor;
+  }
+};
+
+template <class T, class Kernel>
+__global__ void __launch_bounds__(Kernel::is_block ? most_line_threads : lane_line_threads)
+    cross_entropy_gradient_lines(const T* x, T* out, std::int64_t lines, int length, int lanes, Labels labels,
+                                 LineFactors<T> factors) {
+  using W = Working<T>;
+  const LineGroup<Kernel::is_block> group{lanes};
+  const std::int64_t line = group.line();
+  LineShare<T, Kernel::width, Kernel::packs> share;
+  share.load(group, x + line * length, length, line < lines, static_cast<W>(-INFINITY));
+  W largest = -INFINITY;
+  share.each(group, length, [&](W& v, int) { largest = Largest{}(largest, v); });
+  largest = group.largest(largest);
+  W sum = 0;
+  share.each(group, length, [&](W& v, int) { sum += v = exponential<W>(v - largest); });
+  const W last = W{1} / static_cast<W>(group.sum(sum));
+  if (line >= lines) return;
+  const LabelledLine<T> labelled(line, length, labels, factors);
+  share.each(group, length, [&](W& v, int i) { v = labelled.gradient(v * last, i); });
+  share.store(group, out + line * length, length);
+}
+
+template <class T, int width>
+__global__ void __launch_bounds__(part_threads)
+    finish_cross_entropy_gradient(const T* x, T* out, LineParts parts, std::int64_t length, const ExpPart* sums, Labels labels,
+                                  LineFactors<T> factors) {
+  using W = Working<T>;
+  const std::int64_t line = blockIdx.x / parts.count;
+  const std::int64_t begin = (blockIdx.x - line * parts.count) * parts.length;
+  const ExpPart whole = join_exp_parts(sums + line * parts.count, parts.count);
+  const W largest = static_cast<W>(whole.largest);
+  const W last = W{1} / static_cast<W>(whole.sum);
+  const LabelledLine<T> labelled(line, length, labels, factors);
+  for_each_pack<width>(x + line * length, begin, earlier(begin + parts.length, length),
+                       [&](const Pack<T, width>& pack, std::int64_t at) {
+                         Pack<T, width> result;
+#pragma unroll
+                         for (int i = 0; i < width; ++i) {
+                           const W share = exponential<W>(widen(pack.lane[i]) - largest) * last;
+                           result.lane[i] = narrow<T>(labelled.gradient(share, at + i));
+                         }
+                         *reinterpret_cast<Pack<T, width>*>(out + line * length + at) = result;
+                       });
+}
+
 // One block, so that the order of additions is the same every time.
 template <class T>
 __global__ void __launch_bounds__(most_line_threads) mean_loss(const T* losses, std::int64_t count, Labels labels, T* out) {
@@ -109,6 +192,27 @@ void run_cross_entropy(const KernelCall& call, Queue& queue) {
 }
 
 template <class T>
+void run_gradient(const KernelCall& call, Queue& queue) {
+  const LineShape shape(device_input(call, 0));
+  if (shape.lines == 0 || shape.length == 0) return;
+  const Labels labels = labels_of(call, queue.arm_trap(describe_label));
+  const LineFactors<T> factors(device_input(call, 2));
+  const T* x = call.in(0).as<T>();
+  T* out = call.out().as<T>();
+  const bool packed = is_packed<T>(shape, call.in(0)) && is_aligned(call.out(), pack_bytes);
+  const bool is_held = with_line_kernel<T>(shape, packed, [&]<class Kernel>(Kernel, const Grid& grid, int lanes) {
+    launch<cross_entropy_gradient_lines<T, Kernel>>(queue, call, grid, x, out, shape.lines, shape.length, lanes, labels, factors);
+  });
+  if (is_held) return;
+  const ExpPart* sums = launch_exp_sums<T>(shape, packed, queue, call);
+  const LineParts parts(shape.length);
+  with_line_width<T>(packed, [&]<int width>(std::integral_constant<int, width>) {
+    launch<finish_cross_entropy_gradient<T, width>>(queue, call, grid_of_parts(shape), x, out, parts, shape.length, sums, labels,
+                                                    factors);
+  });
+}
+
+template <class T>
 void run_mean(const KernelCall& call, Queue& queue) {
   launch<mean_loss<T>>(queue, call, Grid{.blocks = dim3(1), .threads = dim3(most_line_threads)}, device_input(call, 0).as<T>(),
                        call.in(0).count(), labels_of(call, nullptr), call.out().as<T>());
@@ -118,6 +222,10 @@ void run_mean(const KernelCall& call, Queue& queue) {
 
 static void cross_entropy(const KernelCall& call, KernelContext& context) {
   visit_stored<floating_dtypes>(call.in(0).dtype, [&]<class T>(T) { run_cross_entropy<T>(call, queue_of(context)); });
+}
+
+static void cross_entropy_gradient(const KernelCall& call, KernelContext& context) {
+  visit_stored<floating_dtypes>(call.in(0).dtype, [&]<class T>(T) { run_gradient<T>(call, queue_of(context)); });
 }
 
 static void cross_entropy_mean(const KernelCall& call, KernelContext& context) {
@@ -131,6 +239,8 @@ static std::int64_t cross_entropy_bytes(const WorkspaceCall& call) {
 
 [[maybe_unused]] static const bool is_registered =
     register_cuda_kernel("SparseSoftmaxCrossEntropyWithLogits", cross_entropy, workspace<cross_entropy_bytes>, floating_dtypes) &&
+    register_cuda_kernel("SparseSoftmaxCrossEntropyGrad", cross_entropy_gradient, workspace<cross_entropy_bytes>,
+                         floating_dtypes) &&
     register_cuda_kernel("CrossEntropyMean", cross_entropy_mean, nullptr, floating_dtypes);
 
 }  // namespace tutti::kernels::cuda

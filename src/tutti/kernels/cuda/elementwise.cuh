@@ -1,5 +1,5 @@
 // The kernels behind every element-wise op, over any function of one element of each input, and the choice between them:
-// packs of 16 bytes where the operands lie dense, packs along the innermost axis where they can be had, single elements
+// packs of 16 bytes where the operands are dense, packs along the innermost axis where they can be had, single elements
 // otherwise; in tiles where an input lies along another axis than the output. The output may be one of the inputs: a thread reads
 // all it needs before it writes.
 #pragma once
@@ -126,13 +126,15 @@ template <class F, class Out, class... In, std::size_t... k>
 bool launch_dense(const F& f, Queue& queue, const KernelCall& call, std::index_sequence<k...>) {
   constexpr int width = pack_width<Out, In...>;
   const Operand& out = call.out();
-  const std::array<Lie, sizeof...(In)> lies{lie_of(call.in(k))...};
-  const bool fits = ((lies[k] == Lie::single || (lies[k] == Lie::dense && is_aligned(call.in(k), sizeof(In) * width))) && ...);
+  const std::array<OperandLayout, sizeof...(In)> layouts{layout_of(call.in(k))...};
+  const bool fits = ((layouts[k] == OperandLayout::single ||
+                      (layouts[k] == OperandLayout::dense && is_aligned(call.in(k), sizeof(In) * width))) &&
+                     ...);
   if (!fits || !out.is_dense() || !is_aligned(out, sizeof(Out) * width)) return false;
   const std::int64_t count = out.count();
   const Grid grid = grid_for((count + width - 1) / width, dense_unroll<F, In...>, queue);
   launch<dense_kernel<F, Out, In...>>(queue, call, grid, f, out.as<Out>(), count,
-                                      source_of<In>(call.in(k), lies[k] == Lie::single)...);
+                                      source_of<In>(call.in(k), layouts[k] == OperandLayout::single)...);
   return true;
 }
 

@@ -1,4 +1,4 @@
-// The host's part of every element-wise kernel that does not depend on the element: how inputs lie, how many threads.
+// The host's part of every element-wise kernel that does not depend on the element: the layout of inputs, how many threads.
 #pragma once
 
 #include <cstring>
@@ -9,11 +9,11 @@ namespace tutti::kernels::cuda {
 
 inline constexpr std::int64_t pack_bytes = 16;  // what one thread loads or stores at once, at most
 
-enum class Lie : std::uint8_t { dense, single, strided };
+enum class OperandLayout : std::uint8_t { dense, single, strided };
 
-inline Lie lie_of(const Operand& operand) noexcept {
-  if (!operand.is_immediate && operand.is_dense()) return Lie::dense;
-  return operand.is_single() ? Lie::single : Lie::strided;
+inline OperandLayout layout_of(const Operand& operand) noexcept {
+  if (!operand.is_immediate && operand.is_dense()) return OperandLayout::dense;
+  return operand.is_single() ? OperandLayout::single : OperandLayout::strided;
 }
 
 inline bool is_aligned(const Operand& operand, std::size_t bytes) noexcept {

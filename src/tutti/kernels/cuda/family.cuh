@@ -58,7 +58,7 @@ struct Checked {
 template <class T, std::size_t>
 using Repeat = T;
 
-// Kernels of their own have elements of the common dtypes that lie dense and, where the function is a light one and elements have
+// Kernels of their own have elements of the common dtypes that are dense and, where the function is a light one and elements have
 // no more than four bytes, those that can be had in packs. The rest goes element by element. T is the type of the stored
 // elements, U what they are taken for.
 template <class F, class Out, class T, class U, std::size_t... k>

@@ -49,7 +49,7 @@ struct alignas(sizeof(T) < 4 ? 4 * sizeof(T) : 16) Four {
   T item[4];
 };
 
-// Units whose indices and results lie side by side: a thread has four of them, and finds out once where they are.
+// Units whose indices and results are contiguous: a thread has four of them, and finds out once where they are.
 template <class Unit, class Given>
 __global__ void __launch_bounds__(index_threads) gather_fours(const __grid_constant__ IndexTask task, const Unit* x, Unit* out) {
   constexpr int in_flight = 2;
@@ -103,7 +103,7 @@ __global__ void __launch_bounds__(index_threads) gather_fours(const __grid_const
 
 // Whether they lie so, from multiples of four on.
 template <class Unit>
-bool lies_in_fours(const IndexTask& task, const Unit* out) {
+bool fits_fours(const IndexTask& task, const Unit* out) {
   const auto is_aligned = [](const void* address, std::size_t bytes) {
     return reinterpret_cast<std::uintptr_t>(address) % bytes == 0;
   };
@@ -170,7 +170,7 @@ void launch_gather(IndexTask& task, Queue& queue, const KernelCall& call) {
       return launch_from_rows<Unit, 2 * few>(task, x, out, queue, call);
     }
   }
-  if (task.count > 0 && lies_in_fours(task, out)) return launch_fours(task, x, out, queue, call);
+  if (task.count > 0 && fits_fours(task, out)) return launch_fours(task, x, out, queue, call);
   const Runs runs = deal_runs(task.count, queue);
   if (task.is_small) return launch<gather_units<Unit, std::uint32_t>>(queue, call, runs.grid, task, x, out, runs.length);
   launch<gather_units<Unit, std::uint64_t>>(queue, call, runs.grid, task, x, out, runs.length);
@@ -196,8 +196,8 @@ void check_inputs(const KernelCall& call) {
   for (std::size_t i = 0; i < call.inputs; ++i) (void)device_input(call, i);
 }
 
-// Slices whose elements lie far apart cost a sector for each: where about all of a large operand is taken, it is copied to row
-// order first. `results`: how many elements are wanted.
+// Slices whose elements are far apart cost a sector for each: where about all of a large operand is taken, it is copied to
+// row-major order first. `results`: how many elements are wanted.
 std::int64_t copied_bytes(const Operand& x, std::size_t axis, std::int64_t results) {
   constexpr std::int64_t fewest = std::int64_t{1} << 20;
   constexpr std::int64_t most_bytes = std::int64_t{1} << 30;

@@ -15,7 +15,7 @@ inline constexpr int index_threads = 256;
 
 inline constexpr int positions_in_flight = 4;  // positions whose indices a thread loads before it uses them
 
-// The sizes, innermost first, that a number in row order is taken apart by.
+// The sizes, innermost first, that a number in row-major order is taken apart by.
 struct Numbering {
   static constexpr std::int64_t few = std::int64_t{1} << 31U;  // numbers below it are divided in 32 bits
 
@@ -29,8 +29,8 @@ struct Numbering {
   }
 };
 
-// Positions are those of the outer and the indexed axes together, in row order; a slice belongs to each. Axes of positions stand
-// innermost first. A slot is the number of a place that positions can have, counted without gaps in the order of places.
+// Positions are those of the outer and the indexed axes together, in row-major order; a slice belongs to each. Axes of positions
+// stand innermost first. A slot is the number of a place that positions can have, counted without gaps in the order of places.
 struct IndexTask {
   std::int64_t count = 0;  // positions
   std::int64_t slots = 1;

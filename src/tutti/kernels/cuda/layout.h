@@ -32,14 +32,14 @@ struct Axes {
     for (std::size_t i = 0; i < rank; ++i) n *= size[i];
     return n;
   }
-  // Elements lie one after the other in the order of the axes.
+  // Elements are contiguous in the order of the axes.
   [[nodiscard]] bool is_dense(std::size_t operand) const noexcept { return rank == 0 || (rank == 1 && stride[0][operand] == 1); }
   // Every index and every offset is below 2^31.
   [[nodiscard]] bool fits_32_bits() const noexcept;
 };
 
 // Drops axes of size 1 and joins those that step together in every operand. The order is that of the first operand's
-// memory, smallest step innermost: for a dense one, row order. All have the same sizes; none is 0.
+// memory, smallest step innermost: for a dense one, row-major order. All have the same sizes; none is 0.
 Axes collapse(std::span<const Operand* const> operands) noexcept;
 
 // Calls visit(part) for parts that cover the axes and whose indices and offsets fit 32 bits: the axes themselves, if they do.
@@ -66,7 +66,7 @@ void for_each_32_bit_part(const Axes& axes, const Visit& visit) {
   for_each_32_bit_part(second, visit);
 }
 
-// Whether an operand lies side by side along another axis than the first, which does so along the innermost one: that axis
+// Whether an operand is contiguous along another axis than the first, which is so along the innermost one: that axis
 // then comes right behind it.
 bool bring_forward_turned(Axes& axes) noexcept;
 
@@ -74,12 +74,12 @@ bool bring_forward_turned(Axes& axes) noexcept;
 // cache: an axis that repeats more than that comes inside a cut of those before it.
 void revisit_soon(Axes& axes) noexcept;
 
-// Makes `width` elements that lie side by side one step of the innermost axis, if the first operand has them side by side,
+// Makes `width` elements that are contiguous one step of the innermost axis, if the first operand has them contiguous,
 // each of the others too or one that stands for all, and all of them are aligned; false where not. With `gathers` the others
 // may lie anyhow. Strides stay in elements.
 bool into_packs(Axes& axes, std::int64_t width, bool gathers) noexcept;
 
-// Takes elements of half the size or less that lie side by side in every operand together, up to 8 bytes.
+// Takes elements of half the size or less that are contiguous in every operand together, up to 8 bytes.
 void enlarge_elements(Axes& axes) noexcept;
 
 // Division by a number known at launch. Of numbers below 2^31 by one multiplication; otherwise as the compiler has it.

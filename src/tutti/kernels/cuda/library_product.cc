@@ -1,6 +1,5 @@
 #include "tutti/kernels/cuda/library_product.h"
 
-#include <algorithm>
 #include <array>
 #include <atomic>
 #include <bit>
@@ -10,9 +9,9 @@
 #include <unordered_map>
 #include <utility>
 
-#include "tutti/backends/cuda/driver.h"
 #include "tutti/hal/door.h"
 #include "tutti/kernels/cuda/cublas_lt.h"
+#include "tutti/kernels/cuda/rehearsal.h"
 #include "tutti/tensor/dtype_visit.h"
 
 // The library works on columns, we on rows: it is given c^T = b^T a^T, so that its first factor is our b.
@@ -145,33 +144,6 @@ cublasLtMatmulPreferenceOpaque_t preference_of(const Choice& choice, const Kerne
   return preference;
 }
 
-// Loads the library's own code for it, and finds the first candidate it does not refuse: a launch is recorded and thrown away.
-// Where that does not work, the first real launch does it.
-void rehearse(const Choice& choice, const ProductAddresses& at) {
-  const tutti::cuda::Driver& api = tutti::cuda::driver();
-  CUstream stream = nullptr;
-  if (api.cuStreamCreateWithPriority(&stream, CU_STREAM_NON_BLOCKING, 0) != CUDA_SUCCESS) return;
-  CUgraph graph = nullptr;
-  if (api.cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_RELAXED) == CUDA_SUCCESS) {
-    (void)choice.run(at, stream);
-    if (api.cuStreamEndCapture(stream, &graph) != CUDA_SUCCESS) graph = nullptr;
-  }
-  std::array<CUgraphNode, 8> nodes{};  // a product is one kernel, or a few where its sums are split
-  std::size_t count = nodes.size();
-  if (graph != nullptr && api.cuGraphGetNodes(graph, nodes.data(), &count) == CUDA_SUCCESS) {
-    for (std::size_t i = 0; i < std::min(count, nodes.size()); ++i) {
-      CUgraphNodeType type{};
-      CUDA_KERNEL_NODE_PARAMS kernel{};
-      if (api.cuGraphNodeGetType(nodes[i], &type) != CUDA_SUCCESS || type != CU_GRAPH_NODE_TYPE_KERNEL) continue;
-      if (api.cuGraphKernelNodeGetParams(nodes[i], &kernel) != CUDA_SUCCESS) continue;
-      if (kernel.func == nullptr && kernel.kern != nullptr) (void)api.cuKernelGetFunction(&kernel.func, kernel.kern);
-      if (kernel.func != nullptr) (void)api.cuFuncLoad(kernel.func);
-    }
-  }
-  if (graph != nullptr) api.cuGraphDestroy(graph);
-  api.cuStreamDestroy(stream);
-}
-
 // Asks for algorithms and loads the code of the one that will run. Launches nothing.
 std::unique_ptr<Choice> choose(const LibraryProduct& key, const ProductAddresses& at, const KernelCall& call) {
   auto choice = std::make_unique<Choice>();
@@ -192,7 +164,8 @@ std::unique_ptr<Choice> choose(const LibraryProduct& key, const ProductAddresses
     if (status == CUBLAS_STATUS_SUCCESS) choice->candidates[choice->count++] = found[i].algo;
   }
   if (choice->count == 0) choice->lt->check(status, "cublasLtMatmulAlgoGetHeuristic", call);
-  rehearse(*choice, at);
+  // Also finds the first candidate that the library does not refuse.
+  load_code([&](cudaStream_t stream) { (void)choice->run(at, stream); });
   return choice;
 }
 

@@ -9,7 +9,7 @@
 
 namespace tutti::kernels::cuda {
 
-// Of the library's choice: how many matrices there are and how they lie, by rows unless it says otherwise; strides in elements.
+// Of the library's choice: how many matrices there are and their layout, by rows unless it says otherwise; strides in elements.
 // No padding: it is compared and hashed as bytes.
 struct LibraryProduct {
   std::int64_t m = 0;

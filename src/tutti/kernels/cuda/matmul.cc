@@ -8,6 +8,7 @@
 #include "tutti/kernels/cuda/launch.h"
 #include "tutti/kernels/cuda/library_product.h"
 #include "tutti/kernels/cuda/matmul_integer.h"
+#include "tutti/kernels/cuda/operand_product.h"
 #include "tutti/kernels/cuda/product.h"
 #include "tutti/kernels/cuda/registration.h"
 
@@ -49,8 +50,7 @@ void for_each_product(const Product& product, LibraryProduct key, std::byte* c, 
   }
 }
 
-LibraryProduct key_of(const Product& product, const Queue& queue, const KernelCall& call) {
-  const DType dtype = call.out().dtype;
+LibraryProduct key_of(const Product& product, DType dtype, bool tf32, const Queue& queue) {
   LibraryProduct key;
   key.m = product.m;
   key.n = product.n;
@@ -63,9 +63,11 @@ LibraryProduct key_of(const Product& product, const Queue& queue, const KernelCa
   key.dtype = dtype;
   key.a_by_columns = product.a.is_by_columns;
   key.b_by_columns = product.b.is_by_columns;
-  key.tf32 = dtype == DType::f32 && call.attributes->size() != 0 && call.attributes->as<MatMulAttributes>().tf32;
+  key.tf32 = dtype == DType::f32 && tf32;
   return key;
 }
+
+bool allows_tf32(const KernelCall& call) { return call.attributes->size() != 0 && call.attributes->as<MatMulAttributes>().tf32; }
 
 // It has elements and is not one of the cases that are done without the library.
 bool is_for_library(const Operand& a, const Operand& b, const Operand& c) {
@@ -74,14 +76,27 @@ bool is_for_library(const Operand& a, const Operand& b, const Operand& c) {
 
 }  // namespace
 
+std::int64_t operand_product_bytes(const Operand& a, const Operand& b) {
+  const Product product(a, b, nullptr);
+  return product.packed_bytes + product.workspace_bytes;
+}
+
+void multiply_operands(const Operand& a, const Operand& b, std::byte* c, std::byte* scratch, bool tf32, Queue& queue,
+                       const KernelCall& call) {
+  const Product product(a, b, scratch);
+  for (const Factor* factor : {&product.a, &product.b}) {
+    if (factor->is_packed) copy_operand(factor->from, factor->to, queue, call);
+  }
+  for_each_product(product, key_of(product, a.dtype, tf32, queue), c, scratch + product.packed_bytes, queue, call, multiply);
+}
+
 static std::int64_t matmul_bytes(const WorkspaceCall& call) {
   const Operand left = call.input(0);
   const Operand right = call.input(1);
   if (left.is_immediate || right.is_immediate || !is_floating(left.dtype)) return 0;
   if (left.count() == 0 || right.count() == 0) return 0;
   if (is_dot(left, right)) return dot_workspace(left, right);
-  const Product product(left, right, nullptr);
-  return product.packed_bytes + product.workspace_bytes;
+  return operand_product_bytes(left, right);
 }
 
 static void matmul(const KernelCall& call, KernelContext& context) {
@@ -97,12 +112,7 @@ static void matmul(const KernelCall& call, KernelContext& context) {
   }
   if (!is_floating(c.dtype)) return multiply_integers(call, queue);
   if (is_dot(a, b)) return dot(call, queue);
-  std::byte* const scratch = call.scratch().data;
-  const Product product(a, b, scratch);
-  for (const Factor* factor : {&product.a, &product.b}) {
-    if (factor->is_packed) copy_operand(factor->from, factor->to, queue, call);
-  }
-  for_each_product(product, key_of(product, queue, call), c.data, scratch + product.packed_bytes, queue, call, multiply);
+  multiply_operands(a, b, c.data, call.scratch().data, allows_tf32(call), queue, call);
 }
 
 static void prepare_matmul(const KernelCall& call, KernelContext& context) {
@@ -113,8 +123,8 @@ static void prepare_matmul(const KernelCall& call, KernelContext& context) {
   std::byte* const scratch = call.scratch().data;
   const Product product(a, b, scratch);
   // The first stands for the others: they can only differ in how they are aligned.
-  for_each_product(product, key_of(product, queue, call), call.out().data, scratch + product.packed_bytes, queue, call,
-                   prepare_product, 1);
+  for_each_product(product, key_of(product, call.out().dtype, allows_tf32(call), queue), call.out().data,
+                   scratch + product.packed_bytes, queue, call, prepare_product, 1);
 }
 
 [[maybe_unused]] static const bool matmul_is_registered =

@@ -86,7 +86,8 @@ __global__ void __launch_bounds__(truth_threads)
     to.rows[i] = fill;
 }
 
-// Positions come in row order, and the elements are read twice: a large operand that does not lie like that is copied first.
+// Positions come in row-major order, and the elements are read twice: a large operand that does not lie like that is copied
+// first.
 std::int64_t copied_bytes(const Operand& in) {
   constexpr std::int64_t fewest = std::int64_t{1} << 20;
   constexpr std::int64_t most_bytes = std::int64_t{1} << 30;

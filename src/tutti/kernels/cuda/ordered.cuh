@@ -1,11 +1,12 @@
-// Elements as numbers of which the largest is wanted: the smallest of x is the largest of x turned round. A NaN beats all.
+// Elements as numbers of which the largest is wanted: the smallest of x is the largest of x with its order reversed. A NaN beats
+// all.
 #pragma once
 
 #include "tutti/kernels/cuda/math.cuh"
 
 namespace tutti::kernels::cuda {
 
-// Bits of a float that are kept (all but the sign, for magnitudes) and turned (the sign, for the smallest).
+// Bits of a float that are kept (all but the sign, for magnitudes) and flipped (the sign, for the smallest).
 template <class T>
 struct OrderedFloat {
   using Value = Working<T>;
@@ -13,11 +14,11 @@ struct OrderedFloat {
   static constexpr Bits sign = Bits{1} << (8 * sizeof(Value) - 1);
 
   Bits kept;
-  Bits turned;
+  Bits flipped;
 
-  OrderedFloat(bool of_largest, bool of_magnitudes) : kept(of_magnitudes ? ~sign : ~Bits{0}), turned(of_largest ? 0 : sign) {}
-  __device__ __forceinline__ Value ordered(T x) const { return as_value((as_bits(widen(x)) & kept) ^ turned); }
-  __device__ __forceinline__ T stored(Value x) const { return narrow<T>(as_value(as_bits(x) ^ turned)); }
+  OrderedFloat(bool of_largest, bool of_magnitudes) : kept(of_magnitudes ? ~sign : ~Bits{0}), flipped(of_largest ? 0 : sign) {}
+  __device__ __forceinline__ Value ordered(T x) const { return as_value((as_bits(widen(x)) & kept) ^ flipped); }
+  __device__ __forceinline__ T stored(Value x) const { return narrow<T>(as_value(as_bits(x) ^ flipped)); }
   static __device__ __forceinline__ Value lowest() {
     return as_value(static_cast<Bits>(sizeof(Value) == 8 ? 0xfff0000000000000ULL : 0xff800000ULL));
   }
@@ -53,11 +54,11 @@ template <class T>
 struct OrderedInteger {
   using Value = std::conditional_t<sizeof(T) == 8, long long, int>;
 
-  Value turned;  // all bits or none
+  Value flipped;  // all bits or none
 
-  explicit OrderedInteger(bool of_largest) : turned(of_largest ? 0 : -1) {}
-  __device__ __forceinline__ Value ordered(T x) const { return static_cast<Value>(x) ^ turned; }
-  __device__ __forceinline__ T stored(Value x) const { return static_cast<T>(x ^ turned); }
+  explicit OrderedInteger(bool of_largest) : flipped(of_largest ? 0 : -1) {}
+  __device__ __forceinline__ Value ordered(T x) const { return static_cast<Value>(x) ^ flipped; }
+  __device__ __forceinline__ T stored(Value x) const { return static_cast<T>(x ^ flipped); }
   static __device__ __forceinline__ Value lowest() { return static_cast<Value>(1ULL << (8 * sizeof(Value) - 1)); }
   static __device__ __forceinline__ bool is_nan(Value) { return false; }
   static __device__ __forceinline__ Value larger(Value a, Value b) { return a < b ? b : a; }

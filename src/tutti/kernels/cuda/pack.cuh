@@ -1,4 +1,4 @@
-// Elements that lie side by side and move together, up to 16 bytes of them.
+// Elements that are contiguous and move together, up to 16 bytes of them.
 #pragma once
 
 #include <algorithm>

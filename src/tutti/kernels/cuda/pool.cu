@@ -2,8 +2,8 @@
 
 #include "tutti/kernels/cuda/device_input.h"
 #include "tutti/kernels/cuda/math.cuh"
+#include "tutti/kernels/cuda/pool_window.cuh"
 #include "tutti/kernels/cuda/registration.h"
-#include "tutti/kernels/cuda/window.cuh"
 
 namespace tutti::kernels::cuda {
 
@@ -37,43 +37,33 @@ struct Mean {
   static __device__ __forceinline__ Mean before_any() { return {0}; }
   __device__ __forceinline__ void see(W x) { sum += x; }
 
-  template <class Index>
-  static __device__ __forceinline__ std::int64_t elements_along(const DeviceAxis<Index>& axis, Index output, bool include_pad) {
-    using Offset = std::make_signed_t<Index>;
-    const Offset start = axis.start(output);
-    const Offset reach = start + static_cast<Offset>(axis.kernel.divisor());
-    const Offset end = reach < axis.size + axis.padding ? reach : axis.size + axis.padding;
-    return include_pad ? end - start : (end < axis.size ? end : axis.size) - (start > 0 ? start : 0);
-  }
   // A window that saw nothing stays 0.
   template <class Index>
   __device__ __forceinline__ W finish(const DeviceWindow<Index>& window, Index oy, Index ox) const {
-    const std::int64_t count =
-        elements_along(window.y, oy, window.count_include_pad) * elements_along(window.x, ox, window.count_include_pad);
+    const std::int64_t count = elements_counted(window, oy, ox);
     return count > 0 ? sum / static_cast<W>(count) : sum;
   }
 };
 
 template <class T, class Seen, class Index>
-__global__ void pool_items(const T* x, T* out, Index count, DeviceWindow<Index> window) {
+__global__ void pool_items(const T* x, T* out, Index count, PoolWindow<Index> pool) {
   using Offset = std::make_signed_t<Index>;
+  const DeviceWindow<Index>& window = pool.window;
   for_each_item(count, [&](Index item) {
-    const Index line = window.x.outputs.quotient(item);
-    const Index ox = item - line * window.x.outputs.divisor();
-    const Index plane = window.y.outputs.quotient(line);
-    const Index oy = line - plane * window.y.outputs.divisor();
-    const T* image = x + static_cast<std::int64_t>(plane) * (static_cast<std::int64_t>(window.y.size) * window.x.size);
-    const Offset left = window.x.start(ox);
-    Offset at_y = window.y.start(oy);
+    const PoolPlace<Index> at(item, window.y.outputs, window.x.outputs, pool.pixel);
+    const T* image = x + pool.image(at);
+    const std::int64_t pixel = pool.pixel.divisor();
+    const Offset left = window.x.start(at.x);
+    Offset at_y = window.y.start(at.y);
     Seen seen = Seen::before_any();
     for (Index ky = 0; ky < window.y.kernel.divisor(); ++ky, at_y += window.y.dilation) {
       if (!window.y.has(at_y)) continue;
       Offset at_x = left;
       for (Index kx = 0; kx < window.x.kernel.divisor(); ++kx, at_x += window.x.dilation) {
-        if (window.x.has(at_x)) seen.see(widen(image[at_y * window.x.size + at_x]));
+        if (window.x.has(at_x)) seen.see(widen(image[(at_y * window.x.size + at_x) * pixel]));
       }
     }
-    out[item] = narrow<T>(seen.finish(window, oy, ox));
+    out[item] = narrow<T>(seen.finish(window, at.y, at.x));
   });
 }
 
@@ -83,13 +73,14 @@ void run_pool(const KernelCall& call, Queue& queue) {
   const std::int64_t count = call.out().count();
   if (count == 0) return;
   const T* x = device_input(call, 0).as<T>();
+  const std::int64_t pixel = window.channels_last ? call.out().axes[3].size : 1;
   const Grid grid = grid_for(count, window_items, queue);
   if (fits_32_bits(window, count)) {
     launch<pool_items<T, Seen, std::uint32_t>>(queue, call, grid, x, call.out().as<T>(), count,
-                                               DeviceWindow<std::uint32_t>(window));
+                                               PoolWindow<std::uint32_t>(window, pixel));
   } else {
     launch<pool_items<T, Seen, std::uint64_t>>(queue, call, grid, x, call.out().as<T>(), count,
-                                               DeviceWindow<std::uint64_t>(window));
+                                               PoolWindow<std::uint64_t>(window, pixel));
   }
 }
 

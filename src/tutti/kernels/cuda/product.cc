@@ -12,7 +12,7 @@ constexpr std::int64_t most_workspace = 32 * 1024 * 1024;  // what NVIDIA recomm
 
 std::int64_t aligned(std::int64_t bytes) { return (bytes + alignment - 1) / alignment * alignment; }
 
-// Elements from one line to the next, if the elements of a line lie side by side; 0 if not. A single line has any stride.
+// Elements from one line to the next, if the elements of a line are contiguous; 0 if not. A single line has any stride.
 std::int64_t lead_of(const Axis& lines, const Axis& along) {
   if (along.size != 1 && along.stride != 1) return 0;
   if (lines.size == 1) return along.size;

@@ -12,7 +12,7 @@ namespace tutti::kernels::cuda {
 struct Factor {
   std::byte* data = nullptr;
   std::int64_t lead = 0;       // elements from one row (or, by columns, one column) to the next
-  bool is_by_columns = false;  // its columns lie side by side, not its rows
+  bool is_by_columns = false;  // its columns are contiguous, not its rows
   bool is_packed = false;      // it does not lie like that: `from` is copied to `to`, in scratch memory, first
   Operand from;
   Operand to;

@@ -101,7 +101,7 @@ ReductionPlan plan_reduction(const Operand& in, std::uint32_t mask, int multipro
 
 namespace {
 
-// Small elements as words of those that lie side by side along the innermost axis that is kept, where that can be.
+// Small elements as words of those that are contiguous along the innermost axis that is kept, where that can be.
 std::optional<Operand> words_of(const Operand& in, std::uint32_t mask) {
   const auto together = 4 / static_cast<std::int64_t>(size_of(in.dtype));
   if (together < 2 || reinterpret_cast<std::uintptr_t>(in.data) % 4 != 0) return std::nullopt;
@@ -125,7 +125,7 @@ std::optional<ReductionPlan> plan_words(const Operand& in, std::uint32_t mask, i
   const std::optional<Operand> words = words_of(in, mask);
   if (!words) return std::nullopt;
   const ReductionPlan plan = plan_reduction(*words, mask, multiprocessors, heavy_reduction);
-  const bool is_fit = plan.mapping == ReductionMapping::by_column && lies_in_packs(plan.task, 4, 4);
+  const bool is_fit = plan.mapping == ReductionMapping::by_column && fits_packs(plan.task, 4, 4);
   return is_fit ? std::optional(plan) : std::nullopt;
 }
 

@@ -175,8 +175,7 @@ void run_reduction(const ReductionPlan& plan, const R& r, Queue& queue, const Ke
       }
       case ReductionMapping::by_column: {
         if constexpr (takes_column_packs<R>()) {
-          if (lies_in_packs(task, columns_together<R>(), sizeof(typename R::Element)))
-            return run_column_packs(task, r, queue, call);
+          if (fits_packs(task, columns_together<R>(), sizeof(typename R::Element))) return run_column_packs(task, r, queue, call);
         }
         const Grid grid{blocks_for((task.outputs + task.lanes - 1) / task.lanes * task.parts), reduction_block_threads};
         if constexpr (!HasOneForm<R>) {

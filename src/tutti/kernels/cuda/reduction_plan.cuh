@@ -40,12 +40,12 @@ struct ReductionPlan {
   [[nodiscard]] std::int64_t partials() const { return task.parts > 1 ? task.parts * task.outputs : 0; }
 };
 
-// What is loaded 16 bytes at a time where it lies side by side; the rest is loaded element by element.
+// What is loaded 16 bytes at a time where it is contiguous; the rest is loaded element by element.
 enum class Loads : std::uint8_t { elements, floats, anything };
 
 // What the plan has to know of a reduction.
 struct ReductionTraits {
-  bool keeps_order = false;  // of the axes; otherwise elements are taken as they lie
+  bool keeps_order = false;  // of the axes; otherwise elements are taken as they are
   Loads loads = Loads::floats;
   int blocks_per_multiprocessor = reduction_blocks_per_multiprocessor;  // that run at once
 };
@@ -56,8 +56,8 @@ inline constexpr ReductionTraits heavy_reduction{.blocks_per_multiprocessor =
                                                      2};  // totals of more than 8 bytes, or elements of 1
 inline constexpr ReductionTraits ordered_reduction{.keeps_order = true, .blocks_per_multiprocessor = 2};
 
-// Whether the columns lie side by side and every row of a pack begins where it can be loaded at once.
-inline bool lies_in_packs(const ReductionTask& task, std::int64_t together, std::size_t element_bytes) {
+// Whether the columns are contiguous and every row of a pack begins where it can be loaded at once.
+inline bool fits_packs(const ReductionTask& task, std::int64_t together, std::size_t element_bytes) {
   const RowAxes& kept = task.kept;
   const int inner = kept.rank - 1;
   if (task.lanes != column_tile || task.reduced.rank != 1 || task.reduced.stride[0] % together != 0) return false;
@@ -68,7 +68,7 @@ inline bool lies_in_packs(const ReductionTask& task, std::int64_t together, std:
   return reinterpret_cast<std::uintptr_t>(task.data) % (static_cast<std::size_t>(together) * element_bytes) == 0;
 }
 
-// Elements that a thread loads at once where they lie side by side.
+// Elements that a thread loads at once where they are contiguous.
 std::int64_t elements_per_load(DType dtype, const ReductionTraits& traits);
 
 // More multiprocessors never give fewer parts.

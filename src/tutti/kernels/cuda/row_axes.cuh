@@ -1,4 +1,4 @@
-// The axes of one operand in row order, outermost first, as a kernel gets them in its parameters.
+// The axes of one operand in row-major order, outermost first, as a kernel gets them in its parameters.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -36,7 +36,7 @@ inline RowAxes row_axes(const Operand& operand, std::size_t first, std::size_t l
   return axes;
 }
 
-// How far, in elements, element i in row order lies from the first.
+// How far, in elements, element i in row-major order lies from the first.
 __device__ __forceinline__ std::int64_t offset_of(const RowAxes& axes, std::int64_t i) {
   if (axes.rank == 0) return 0;
   std::int64_t offset = 0;

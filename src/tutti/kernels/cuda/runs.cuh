@@ -1,4 +1,4 @@
-// Runs of elements that lie side by side in both operands, or backwards in one, but not aligned alike: stored in packs of 16
+// Runs of elements that are contiguous in both operands, or backwards in one, but not aligned alike: stored in packs of 16
 // bytes, each made of the two aligned packs in which its elements are found.
 #pragma once
 
@@ -90,7 +90,7 @@ struct Run {
 
 inline constexpr int run_threads = 256;
 
-// Copies lines: the innermost axis, along which the output lies side by side and the input as `step` says. Of the output's
+// Copies lines: the innermost axis, along which the output is contiguous and the input as `step` says. Of the output's
 // aligned packs, `packs` for each line, the first and last may lie outside of it in part or altogether.
 template <class U, int step>
 __global__ void __launch_bounds__(run_threads)

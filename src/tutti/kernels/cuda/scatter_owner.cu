@@ -42,7 +42,7 @@ struct Targets {
   std::int64_t count;
 };
 
-// Nothing where positions cannot reach every one of `units` that lie side by side.
+// Nothing where positions cannot reach every one of `units` that are contiguous.
 std::optional<Targets> targets_of(const IndexTask& task, std::int64_t units) {
   struct Axis {
     std::int64_t size;
@@ -137,7 +137,7 @@ void launch_merge(const ScatterTask& task, const Targets& targets, const std::by
   launch<merge_units<Unit>>(queue, call, runs.grid, task, targets, reinterpret_cast<const Unit*>(x), runs.length);
 }
 
-bool lie_alike(const Operand& a, const Operand& b) {
+bool have_same_strides(const Operand& a, const Operand& b) {
   for (std::size_t i = 0; i < a.rank; ++i) {
     if (a.axes[i].size != 1 && a.axes[i].stride != b.axes[i].stride) return false;
   }
@@ -164,7 +164,7 @@ void launch_rows(const ScatterTask& task, const Operand& x, const Operand& out, 
   const std::int64_t length = task.space.indexed_size[0];
   RowsOf<Unit> rows{x.as<const Unit>(), length, 1};
   const bool is_in_place = x.data == out.data;
-  if (!is_in_place && !lie_alike(x, out)) {
+  if (!is_in_place && !have_same_strides(x, out)) {
     const bool is_line = x.rank == 2 && elements == 1 && (x.axes[1].stride == 0 || x.axes[1].stride == 1);
     if (is_line) {
       rows.row = x.axes[0].stride;
@@ -217,7 +217,7 @@ bool merge_owned(const ScatterTask& task, Queue& queue, const KernelCall& call) 
   const std::optional<Targets> targets = targets_of(all.space, out.count() * size / unit);
   if (!targets) return false;
   const bool is_in_place = x.data == out.data;
-  const bool is_copied = !is_in_place && !lie_alike(x, out);
+  const bool is_copied = !is_in_place && !have_same_strides(x, out);
   if (is_copied) copy_operand(x, out, queue, call);
   const std::byte* const from = is_in_place || is_copied ? nullptr : x.data;
   visit_unit(unit, [&]<class Unit>(Unit) { launch_merge<Unit>(all, *targets, from, queue, call); });

@@ -18,7 +18,7 @@ struct RowsOf {
   std::int64_t column;
 };
 
-// The innermost axis of positions is that of the indices, the next one that of rows, which lie one after the other.
+// The innermost axis of positions is that of the indices, the next one that of rows, which are contiguous.
 template <class Unit, int threads = owned_row_threads, int in_flight = owned_row_positions>
 __global__ void __launch_bounds__(threads) set_rows(const __grid_constant__ ScatterTask task, const RowsOf<Unit> rows) {
   extern __shared__ unsigned row_owner[];  // 1 + the position that writes it, or 0

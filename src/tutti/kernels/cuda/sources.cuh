@@ -51,7 +51,7 @@ struct TaggedElements {
   __device__ __forceinline__ std::int64_t index_of(std::int64_t i) const { return i; }
 };
 
-// Elements that lie side by side, 16 bytes at a time.
+// Elements that are contiguous, 16 bytes at a time.
 template <class T>
 struct VectorSource {
   using Element = T;

@@ -1,4 +1,4 @@
-// The order in which elements are visited where operands lie side by side along different axes. A block has a tile of the
+// The order in which elements are visited where operands are contiguous along different axes. A block has a tile of the
 // innermost axis and the one behind it, and a warp of it a patch in which every operand's accesses fill whole sectors of 32
 // bytes: what a warp leaves of a line the others of its block find in the cache. Nothing goes through shared memory.
 #pragma once
@@ -32,7 +32,7 @@ inline constexpr int tile_columns = width > 1 ? 8 : 32;
 // Rows that the threads of a block have at a time.
 template <int width>
 inline constexpr int tile_rows = tile_threads / tile_columns<width>;
-// Whether the rows of a thread lie side by side, so that it has blocks of bytes to turn; else a block's rows do.
+// Whether the rows of a thread are contiguous, so that it has blocks of bytes to turn; else a block's rows do.
 template <int width>
 inline constexpr bool has_adjacent_rows = width == 16;
 // Rows of a warp at a time: 32 bytes of elements that fill a pack of 16 in `width`, where that leaves two packs side by side. Of

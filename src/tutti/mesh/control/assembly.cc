@@ -101,7 +101,7 @@ bool Assembly::handle(int rank, Request request, wire::FieldReader& in, Time now
       return true;
     }
     case Request::put:
-    case Request::settle: return put(rank, request == Request::settle, in, now);
+    case Request::put_if_absent: return put(rank, request == Request::put_if_absent, in, now);
     case Request::get: return get(rank, in);
     case Request::forget: {
       const std::uint64_t ticket = in.u64();
@@ -150,6 +150,7 @@ bool Assembly::arrive(int rank, wire::FieldReader& in, Time now) {
   const std::int64_t timeout = in.i64();
   const std::int64_t gives_up_at = in.i64();
   const std::uint64_t as_of = in.u64();
+  const std::uint64_t opening = in.u64();
   if (!in.done() || !std::binary_search(call.ranks.begin(), call.ranks.end(), rank)) return false;
   if (aborted_) return true;  // it has been told
   if (!may_ask_more(rank)) {
@@ -166,19 +167,19 @@ bool Assembly::arrive(int rank, wire::FieldReader& in, Time now) {
   // A year is as good as for ever, and cannot overflow.
   constexpr std::int64_t longest = std::int64_t{365} * 24 * 3600 * 1'000'000'000;
   const Deadline deadline = timeout < 0 ? Deadline() : now + std::chrono::nanoseconds(std::min(timeout, longest));
-  if (const std::string why = meetings_.arrive(rank, ticket, std::move(call), drains, deadline, now); !why.empty()) {
+  if (const std::string why = meetings_.arrive(rank, ticket, std::move(call), drains, deadline, opening, now); !why.empty()) {
     answer(rank, Answer::declined, ticket, why);
   }
   return true;
 }
 
-bool Assembly::put(int rank, bool settles, wire::FieldReader& in, Time now) {
+bool Assembly::put(int rank, bool if_absent, wire::FieldReader& in, Time now) {
   const std::uint64_t ticket = in.u64();
   const std::string key(in.text(longest_key));
   const std::string value(in.text(longest_value));
   std::vector<int> ranks = in.ranks(options_.world);
   if (!in.done()) return false;
-  if (const std::string* const stands = settles ? store_.find(key) : nullptr) {
+  if (const std::string* const stands = if_absent ? store_.find(key) : nullptr) {
     answer(rank, Answer::value, ticket, *stands);
     return true;
   }
@@ -189,7 +190,7 @@ bool Assembly::put(int rank, bool settles, wire::FieldReader& in, Time now) {
            text("the store is full: it holds ", human_bytes(store_.held()), " of ", human_bytes(store_.limit())));
     return true;
   }
-  if (settles) {
+  if (if_absent) {
     answer(rank, Answer::value, ticket, value);
   } else {
     outbox_.send(roster_.seat(rank).session, message(Answer::stored, [&](wire::FieldWriter& out) { out.u64(ticket); }));
@@ -242,10 +243,12 @@ bool Assembly::explain(int rank, wire::FieldReader& in, Time now) {
   const Call call = Call::read(in, options_.world);
   const MeetingEnd end = read_end(in, options_.world);
   if (!in.done()) return false;
+  // Who asks may have seen the meeting end before it heard why.
+  const MeetingReport report = aborted_ ? *aborted_ : explanation(rank, call, end, now);
+  roster_.note_told(rank, report);
   outbox_.send(roster_.seat(rank).session, message(Answer::explained, [&](wire::FieldWriter& out) {
                  out.u64(ticket);
-                 // Who asks may have seen the meeting end before it heard why.
-                 append_report(out, aborted_ ? *aborted_ : explanation(rank, call, end, now));
+                 append_report(out, report);
                }));
   return true;
 }

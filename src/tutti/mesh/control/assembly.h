@@ -59,8 +59,8 @@ class Assembly {
   // False: no message of ours.
   bool handle(int rank, Request request, wire::FieldReader& in, Time now);
   bool arrive(int rank, wire::FieldReader& in, Time now);
-  // What is told to others is `settle`d: the first to put counts.
-  bool put(int rank, bool settles, wire::FieldReader& in, Time now);
+  // With `if_absent` the first to put a key counts.
+  bool put(int rank, bool if_absent, wire::FieldReader& in, Time now);
   bool get(int rank, wire::FieldReader& in);
   bool abort(int rank, wire::FieldReader& in);
   bool explain(int rank, wire::FieldReader& in, Time now);

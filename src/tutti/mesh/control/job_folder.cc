@@ -32,7 +32,7 @@ std::string objection_to(const std::string& folder) {
                 "; set XDG_RUNTIME_DIR to one of your own");
   }
   if ((found.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
-    return text("others can write to the folder ", folder, ", where a job's secret would lie; chmod 700 it");
+    return text("others can write to the folder ", folder, ", where a job's secret would be kept; chmod 700 it");
   }
   return {};
 }

@@ -1,4 +1,4 @@
-// Where the notes of jobs lie: folders that nobody but this user can write to.
+// Where the notes of jobs are kept: folders that nobody but this user can write to.
 #pragma once
 
 #include <string>

@@ -25,7 +25,7 @@ MeetingReport Meetings::tell_loss(int rank, const Call& call, Time now) {
   auto loss = std::find_if(losses_.begin(), losses_.end(), is_next);
   if (loss == losses_.end()) {
     if (losses_.size() == most_losses) losses_.pop_front();
-    losses_.push_back({call.group, call.what, call.ranks, {}, lost_report(call, never_back, now)});
+    losses_.push_back({call.group, call.what, call.ranks, {}, lost_report(call, {}, now)});
     loss = std::prev(losses_.end());
   }
   loss->told.push_back(rank);
@@ -49,7 +49,7 @@ void Meetings::fail_for_loss(Open& meeting, Time now) {
     const Place& place = meeting.places[i];
     if (!place.here) continue;
     if (meeting.elsewhere) {
-      send_stuck(meeting.ranks[i], lost_report(call, never_back, now));  // it asks for the report when its meeting has ended
+      send_stuck(meeting.ranks[i], lost_report(call, {}, now));  // it asks for the report when its meeting has ended
     } else {
       send_failed(meeting.ranks[i], place.ticket, tell_loss(meeting.ranks[i], call, now));
     }
@@ -58,9 +58,13 @@ void Meetings::fail_for_loss(Open& meeting, Time now) {
 }
 
 bool Meetings::tell_of_newcomer(int rank, std::uint64_t ticket, const Call& call, std::uint64_t as_of, Time now) {
-  const auto is_news = [&](int r) { return roster_.seat(r).replaced > as_of; };
-  if (as_of == 0 || std::none_of(call.ranks.begin(), call.ranks.end(), is_news) || cannot_fill(call.ranks)) return false;
-  send_failed(rank, ticket, lost_report(call, as_of, now));
+  if (as_of == 0 || cannot_fill(call.ranks)) return false;
+  std::vector<int> newcomers;
+  for (const int each : call.ranks) {
+    if (roster_.is_news(each, as_of, rank)) newcomers.push_back(each);
+  }
+  if (newcomers.empty()) return false;
+  send_failed(rank, ticket, lost_report(call, newcomers, now));
   return true;
 }
 

@@ -131,18 +131,22 @@ std::string MeetingReport::to_text() const {
   return out;
 }
 
-MeetingFailed::MeetingFailed(MeetingReport what_failed, Site where)
-    : Error(what_failed.to_text(), where), report(std::move(what_failed)) {}
+MeetingFailed::MeetingFailed(MeetingReport what_failed, Site where, const std::string& also)
+    : CarriedError(what_failed.to_text() + also, where), report(std::move(what_failed)) {}
 
-void throw_meeting_failed(MeetingReport report, Site site) {
+void MeetingFailed::raise(const std::string& also) const { throw_meeting_failed(report, site(), also); }
+
+void CoordinatorLost::raise(const std::string& also) const { throw CoordinatorLost(message() + also, site()); }
+
+void throw_meeting_failed(MeetingReport report, Site site, const std::string& also) {
   switch (report.cause) {
-    case MeetingReport::Cause::timed_out: throw BarrierTimeout(std::move(report), site);
-    case MeetingReport::Cause::member_lost: throw MemberLost(std::move(report), site);
-    case MeetingReport::Cause::mismatch: throw MeetingMismatch(std::move(report), site);
-    case MeetingReport::Cause::deadlock: throw MeetingDeadlock(std::move(report), site);
+    case MeetingReport::Cause::timed_out: throw BarrierTimeout(std::move(report), site, also);
+    case MeetingReport::Cause::member_lost: throw MemberLost(std::move(report), site, also);
+    case MeetingReport::Cause::mismatch: throw MeetingMismatch(std::move(report), site, also);
+    case MeetingReport::Cause::deadlock: throw MeetingDeadlock(std::move(report), site, also);
     case MeetingReport::Cause::aborted: break;
   }
-  throw JobAborted(std::move(report), site);
+  throw JobAborted(std::move(report), site, also);
 }
 
 }  // namespace tutti

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "tutti/base/error.h"
 #include "tutti/base/site.h"
+#include "tutti/hal/carried_error.h"
 
 namespace tutti {
 
@@ -60,8 +60,9 @@ struct MeetingEnd {
 };
 
 // clang-format off
-struct MeetingFailed : Error {
-  MeetingFailed(MeetingReport report, Site site);
+struct MeetingFailed : CarriedError {
+  MeetingFailed(MeetingReport report, Site site, const std::string& also = {});
+  [[noreturn]] void raise(const std::string& also) const override;
   MeetingReport report;
 };
 struct BarrierTimeout : MeetingFailed { using MeetingFailed::MeetingFailed; };    // Cause::timed_out
@@ -71,10 +72,13 @@ struct MeetingDeadlock : MeetingFailed { using MeetingFailed::MeetingFailed; }; 
 struct JobAborted : MeetingFailed { using MeetingFailed::MeetingFailed; };        // Cause::aborted
 // The coordinator refused this process (wrong secret, wrong world, rank already taken) or cannot be reached.
 struct JoinRefused : Error { using Error::Error; };
-struct CoordinatorLost : Error { using Error::Error; };
+struct CoordinatorLost : CarriedError {
+  using CarriedError::CarriedError;
+  [[noreturn]] void raise(const std::string& also) const override;
+};
 // clang-format on
 
-// Throws the type that belongs to the report's cause.
-[[noreturn]] void throw_meeting_failed(MeetingReport report, Site site);
+// Throws the type that belongs to the report's cause. `also`: what else the message is to say.
+[[noreturn]] void throw_meeting_failed(MeetingReport report, Site site, const std::string& also = {});
 
 }  // namespace tutti

@@ -39,15 +39,15 @@ std::string Meetings::waiting_at(int rank, const std::string& group, const std::
 }
 
 // Who is here came, or is about to: what keeps the meeting from taking place is who is not.
-MeetingReport Meetings::lost_report(const Call& call, std::uint64_t as_of, Time now) const {
+MeetingReport Meetings::lost_report(const Call& call, const std::vector<int>& newcomers, Time now) const {
   MeetingReport report;
   report.cause = MeetingReport::Cause::member_lost;
   report.what = call.what;
   report.group = call.group;
   report.expected = static_cast<int>(call.ranks.size());
   for (const int rank : call.ranks) {
-    const Seat& seat = roster_.seat(rank);
-    if (seat.state != Seat::State::here || seat.replaced > as_of) report.missing.push_back(roster_.describe(rank, now));
+    const bool is_new = std::binary_search(newcomers.begin(), newcomers.end(), rank);
+    if (is_new || roster_.seat(rank).state != Seat::State::here) report.missing.push_back(roster_.describe(rank, now));
   }
   report.arrived = report.expected - static_cast<int>(report.missing.size());
   report.as_of = roster_.changes();

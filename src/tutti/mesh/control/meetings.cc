@@ -93,7 +93,8 @@ bool Meetings::awaits(int rank, const Call& call) const {
   return meeting != nullptr && !meeting->disagreement && meeting->what == call.what && meeting->ranks == call.ranks;
 }
 
-std::string Meetings::arrive(int rank, std::uint64_t ticket, Call call, bool drains, Deadline deadline, Time now) {
+std::string Meetings::arrive(int rank, std::uint64_t ticket, Call call, bool drains, Deadline deadline, std::uint64_t opening,
+                             Time now) {
   Open* meeting = turn_of(rank, call);
   if (meeting == nullptr) meeting = begin(call, false, now);
   if (meeting == nullptr) return "the coordinator has no room for more meetings";
@@ -106,7 +107,8 @@ std::string Meetings::arrive(int rank, std::uint64_t ticket, Call call, bool dra
     return {};
   }
   Place& place = *meeting->place(rank);
-  place = {.here = true, .ready = !drains, .ticket = ticket, .deadline = deadline, .site = std::move(call.site)};
+  place = {
+      .here = true, .ready = !drains, .ticket = ticket, .deadline = deadline, .site = std::move(call.site), .opening = opening};
   ++meeting->came;
   if (place.ready) ++meeting->ready;
   at_[static_cast<std::size_t>(rank)].push_back(meeting);
@@ -173,9 +175,12 @@ bool Meetings::progress(int rank, std::uint64_t ticket, Time now, MeetingReport&
 void Meetings::release(Open& meeting) {
   std::string frame;
   const std::uint64_t generation = roster_.generation_of(meeting.ranks);
+  std::uint64_t opening = 0;
+  for (const Place& place : meeting.places) opening = std::max(opening, place.opening);
   for (std::size_t i = 0; i < meeting.ranks.size(); ++i) {
     frame.clear();
-    append_message(frame, Answer::released, [&](wire::FieldWriter& out) { out.u64(meeting.places[i].ticket).u64(generation); });
+    append_message(frame, Answer::released,
+                   [&](wire::FieldWriter& out) { out.u64(meeting.places[i].ticket).u64(generation).u64(opening); });
     outbox_.send(roster_.seat(meeting.ranks[i]).session, frame);
   }
   end(meeting);
@@ -235,6 +240,7 @@ void Meetings::fail_mismatch(Open& meeting, int rank, std::uint64_t ticket, cons
 }
 
 void Meetings::send_failed(int rank, std::uint64_t ticket, const MeetingReport& report) {
+  roster_.note_told(rank, report);
   outbox_.send(roster_.seat(rank).session, message(Answer::failed, [&](wire::FieldWriter& out) {
                  out.u64(ticket);
                  append_report(out, report);

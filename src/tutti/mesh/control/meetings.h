@@ -26,7 +26,7 @@ class Meetings {
   Meetings(Roster& roster, Outbox& outbox) : roster_(roster), outbox_(outbox), at_(static_cast<std::size_t>(roster.world())) {}
 
   // The member comes to the first meeting of the group at which it is not yet. Empty, or why there is no room for it.
-  std::string arrive(int rank, std::uint64_t ticket, Call call, bool drains, Deadline deadline, Time now);
+  std::string arrive(int rank, std::uint64_t ticket, Call call, bool drains, Deadline deadline, std::uint64_t opening, Time now);
   // Others are at just this meeting, and it is not.
   [[nodiscard]] bool awaits(int rank, const Call& call) const;
   // False, here and below: there is no such ticket, because the meeting has just ended.
@@ -45,7 +45,8 @@ class Meetings {
   // The same for all of a group of which somebody is gone for good, wherever and whenever each of them comes to know; nothing:
   // nobody is, or a circle is why.
   std::optional<MeetingReport> explain_loss(int rank, const Call& call, Time now);
-  // Who comes has met one of the group whose rank another process has taken since, and has not been told: it is, instead.
+  // Who comes has met one of the group whose rank another process has taken since, and was not told, in this group or another:
+  // it is, instead.
   bool tell_of_newcomer(int rank, std::uint64_t ticket, const Call& call, std::uint64_t as_of, Time now);
   // Another process holds the rank: those who come now meet it.
   void member_back(int rank);
@@ -66,6 +67,7 @@ class Meetings {
     std::uint64_t ticket = 0;  // of a wait elsewhere: its number
     Deadline deadline;
     std::string site;
+    std::uint64_t opening = 0;
     std::uint64_t asked = 0;      // the last question whether it still waits elsewhere
     std::uint64_t confirmed = 0;  // the last that it said yes to
   };
@@ -124,8 +126,8 @@ class Meetings {
   void changed(Open& meeting, Time now);
   void look_soon(Time now);
   Match find(int rank, std::uint64_t ticket);
-  // With those who have taken the place of one whose end came after `as_of`.
-  [[nodiscard]] MeetingReport lost_report(const Call& call, std::uint64_t as_of, Time now) const;
+  // Of those who are not here, and of newcomers that have taken the place of one that is gone.
+  [[nodiscard]] MeetingReport lost_report(const Call& call, const std::vector<int>& newcomers, Time now) const;
   [[nodiscard]] MeetingReport report(const Open& meeting, MeetingReport::Cause cause, Time now) const;
   // The meeting a member waits at instead of this one, in words.
   [[nodiscard]] std::string waiting_at(int rank, const std::string& group, const std::string& what) const;

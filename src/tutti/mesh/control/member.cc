@@ -12,7 +12,7 @@
 #include "tutti/mesh/control/join.h"
 #include "tutti/mesh/control/link.h"
 #include "tutti/mesh/control/messages.h"
-#include "tutti/mesh/control/unsettled.h"
+#include "tutti/mesh/control/unanswered.h"
 #include "tutti/mesh/control/waits.h"
 
 namespace tutti {
@@ -22,7 +22,7 @@ namespace {
 using control::Answer;
 using control::Link;
 using control::Request;
-using control::Unsettled;
+using control::Unanswered;
 using wire::FieldReader;
 using wire::FieldWriter;
 
@@ -59,10 +59,10 @@ control::Call call_of(const Meeting& meeting, const Membership& who) {
 
 class RemoteArrival final : public Arrival {
  public:
-  RemoteArrival(std::shared_ptr<Link> link, std::shared_ptr<Unsettled> unsettled, const Meeting& meeting, const Membership& who,
+  RemoteArrival(std::shared_ptr<Link> link, std::shared_ptr<Unanswered> unanswered, const Meeting& meeting, const Membership& who,
                 std::chrono::milliseconds log_every)
       : link_(std::move(link)),
-        unsettled_(std::move(unsettled)),
+        unanswered_(std::move(unanswered)),
         group_(meeting.group),
         what_(meeting.what),
         site_(meeting.site),
@@ -84,7 +84,7 @@ class RemoteArrival final : public Arrival {
                                      out.u8(drains_ ? 1 : 0).i64(timeout);
                                      const Deadline give_up = gives_up_at();
                                      out.i64(give_up ? link_->coordinator_time(*give_up) : control::never_gives_up);
-                                     out.u64(meeting.as_of);
+                                     out.u64(meeting.as_of).u64(meeting.opening);
                                    }),
                   site_);
     } catch (...) {
@@ -107,11 +107,11 @@ class RemoteArrival final : public Arrival {
     link_->send(control::message(Request::ready, [&](FieldWriter& out) { out.u64(ticket_); }), site_);
   }
 
-  std::uint64_t wait() override {
+  Released wait() override {
     if (over_) throw InvalidState("this meeting has been waited for already", site_);
     if (is_released_) {
       over_ = true;
-      return generation_;
+      return released_;
     }
     auto log_at = Clock::now() + log_every_;
     const Deadline give_up = gives_up_at();
@@ -120,7 +120,7 @@ class RemoteArrival final : public Arrival {
       if (answer) return finish(*answer);
       if (give_up && Clock::now() >= *give_up) {
         over_ = true;
-        unsettled_->add(group_, {ticket_, what_});
+        unanswered_->add(group_, {ticket_, what_});
         withdraw();
         throw_no_answer(*link_, site_);
       }
@@ -139,21 +139,21 @@ class RemoteArrival final : public Arrival {
 
   // What was given up before, and is tried again now.
   bool has_counted_already() {
-    auto earlier = unsettled_->take(group_);
+    auto earlier = unanswered_->take(group_);
     if (!earlier) return false;
     const auto answer = link_->wait(earlier->ticket, gives_up_at(), site_);
     if (!answer) {
-      unsettled_->add(group_, std::move(*earlier));
+      unanswered_->add(group_, std::move(*earlier));
       throw_no_answer(*link_, site_);
     }
     FieldReader in(*answer);
     const bool is_released = static_cast<Answer>(in.u8()) == Answer::released && earlier->what == what_;
     in.u64();
-    if (is_released) generation_ = in.u64();
+    if (is_released) released_ = read_released(in);
     return is_released;
   }
 
-  std::uint64_t finish(const std::string& answer) {
+  Released finish(const std::string& answer) {
     over_ = true;
     FieldReader in(answer);
     const auto kind = static_cast<Answer>(in.u8());
@@ -161,18 +161,25 @@ class RemoteArrival final : public Arrival {
     if (kind == Answer::failed) throw_meeting_failed(control::read_report(in), site_);
     if (kind == Answer::withdrawn) throw_no_answer(*link_, site_);  // it came when it had been given up
     if (kind != Answer::released) throw_declined(in, site_);
-    return in.u64();
+    return read_released(in);
+  }
+
+  static Released read_released(FieldReader& in) {
+    Released released;
+    released.generation = in.u64();
+    released.opening = in.u64();
+    return released;
   }
 
   std::shared_ptr<Link> link_;
-  std::shared_ptr<Unsettled> unsettled_;
+  std::shared_ptr<Unanswered> unanswered_;
   std::string group_;
   std::string what_;
   Site site_;
   Deadline deadline_;
   bool drains_;
   bool is_released_ = false;
-  std::uint64_t generation_ = 0;  // where it is released
+  Released released_;  // where it is released
   bool over_ = false;
   std::chrono::milliseconds log_every_;
   std::uint64_t ticket_ = 0;
@@ -180,17 +187,18 @@ class RemoteArrival final : public Arrival {
 
 class RemoteMember final : public Member {
  public:
-  RemoteMember(Membership who, std::chrono::milliseconds log_every, std::shared_ptr<Link> link)
-      : who_(std::move(who)), log_every_(log_every), link_(std::move(link)) {
+  RemoteMember(Membership who, const MemberOptions& options, std::shared_ptr<Link> link)
+      : who_(std::move(who)), log_every_(options.log_every), dead_after_(options.dead_after), link_(std::move(link)) {
     link_->on_question([waits = waits_](std::uint64_t wait) { return waits->still(wait); });
   }
 
   void leave() noexcept override { link_->leave(); }
   [[nodiscard]] const Membership& who() const noexcept override { return who_; }
   [[nodiscard]] std::string local_host() const override { return link_->local_host(); }
+  [[nodiscard]] std::chrono::milliseconds dead_after() const noexcept override { return dead_after_; }
 
   std::unique_ptr<Arrival> arrive(const Meeting& meeting) override {
-    return std::make_unique<RemoteArrival>(link_, unsettled_, meeting, who_, log_every_);
+    return std::make_unique<RemoteArrival>(link_, unanswered_, meeting, who_, log_every_);
   }
 
   void put(const std::string& key, const std::string& value, Site site, const std::vector<int>& ranks,
@@ -198,9 +206,9 @@ class RemoteMember final : public Member {
     store(Request::put, key, value, ranks, deadline, site);
   }
 
-  std::string settle(const std::string& key, const std::string& value, const std::vector<int>& ranks, Deadline deadline,
-                     Site site) override {
-    return text_in(store(Request::settle, key, value, ranks, deadline, site));
+  std::string put_if_absent(const std::string& key, const std::string& value, const std::vector<int>& ranks, Deadline deadline,
+                            Site site) override {
+    return text_in(store(Request::put_if_absent, key, value, ranks, deadline, site));
   }
 
   std::string get(const std::string& key, Deadline deadline, Site site, const std::vector<int>& needs,
@@ -302,15 +310,16 @@ class RemoteMember final : public Member {
 
   Membership who_;
   std::chrono::milliseconds log_every_;
+  std::chrono::milliseconds dead_after_;
   std::shared_ptr<Link> link_;
-  std::shared_ptr<Unsettled> unsettled_ = std::make_shared<Unsettled>();
+  std::shared_ptr<Unanswered> unanswered_ = std::make_shared<Unanswered>();
   std::shared_ptr<control::Waits> waits_ = std::make_shared<control::Waits>();  // the link may outlive this
 };
 
 }  // namespace
 
 std::shared_ptr<Member> Member::join(const Membership& who, const MemberOptions& options, Site site) {
-  return std::make_shared<RemoteMember>(who, options.log_every, control::join(who, options, site));
+  return std::make_shared<RemoteMember>(who, options, control::join(who, options, site));
 }
 
 }  // namespace tutti

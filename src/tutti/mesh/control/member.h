@@ -43,6 +43,15 @@ struct Meeting {
   // The generation of the last meeting of these, or `as_of` of the last report, whichever is more: where another process has
   // taken a rank since, this one is told first. 0: it met nobody yet.
   std::uint64_t as_of = 0;
+  std::uint64_t opening = 0;  // Released::opening, or the next where what was made then is of no more use
+};
+
+// What all members of a meeting that took place are told alike.
+struct Released {
+  // Another once a process has taken the rank of one of them, greater than the number of any end before.
+  std::uint64_t generation = 0;
+  // The greatest that one of them came with: connections that fail for one are made anew by all.
+  std::uint64_t opening = 0;
 };
 
 // A member at a meeting. Leaving without a result (an exception on the way) takes the arrival back.
@@ -51,9 +60,8 @@ class Arrival {
   virtual ~Arrival() = default;
   // "My devices have drained." Only where the meeting drains.
   virtual void ready() = 0;
-  // Blocks until all are there and ready; throws MeetingFailed. Behind a BlockingRegion of the caller's. The group's generation,
-  // the same for all: another once a process has taken the rank of one of them, greater than the number of any end before.
-  virtual std::uint64_t wait() = 0;
+  // Blocks until all are there and ready; throws MeetingFailed. Behind a BlockingRegion of the caller's.
+  virtual Released wait() = 0;
 };
 
 class Member {
@@ -73,6 +81,7 @@ class Member {
   [[nodiscard]] virtual const Membership& who() const noexcept = 0;
   // The address of this process's host that the coordinator is reached from: where other processes can reach it.
   [[nodiscard]] virtual std::string local_host() const = 0;
+  [[nodiscard]] virtual std::chrono::milliseconds dead_after() const noexcept = 0;
 
   // Says "here" at once and comes back; throws at the call only for misuse.
   virtual std::unique_ptr<Arrival> arrive(const Meeting& meeting) = 0;
@@ -85,9 +94,9 @@ class Member {
   // not of that generation of theirs any more.
   virtual std::string get(const std::string& key, Deadline deadline, Site site = {}, const std::vector<int>& needs = {},
                           std::uint64_t generation = 0) = 0;
-  // As put, unless somebody has put the key already. What stands there: the same for all who settle it.
-  virtual std::string settle(const std::string& key, const std::string& value, const std::vector<int>& ranks, Deadline deadline,
-                             Site site = {}) = 0;
+  // As put, unless somebody has put the key already. What is stored then: the same for all who put it so.
+  virtual std::string put_if_absent(const std::string& key, const std::string& value, const std::vector<int>& ranks,
+                                    Deadline deadline, Site site = {}) = 0;
 
   // Every member's pending and later calls fail with this.
   virtual void abort(const std::string& why) = 0;

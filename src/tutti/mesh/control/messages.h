@@ -15,29 +15,29 @@
 namespace tutti::control {
 
 enum class Request : std::uint8_t {
-  hello = 1,      // Hello
-  beat,           // doing
-  arrive,         // ticket, Call, drains, timeout in ns or -1, when it gives up by the coordinator's clock, what it knows of
-  ready,          // ticket
-  withdraw,       // ticket
-  inquire,        // ticket: who is missing so far
-  put,            // ticket, key, value, ranks it is for; none: it is kept for ever
-  get,            // ticket, key, ranks without whom it cannot come, their generation or 0
-  forget,         // ticket of a get
-  abort,          // why
-  explain,        // ticket, Call, MeetingEnd
-  waits_at,       // number of the wait, Call
+  hello = 1,  // Hello
+  beat,       // doing
+  arrive,     // ticket, Call, drains, timeout in ns or -1, when it gives up by the coordinator's clock, what it knows of, opening
+  ready,      // ticket
+  withdraw,   // ticket
+  inquire,    // ticket: who is missing so far
+  put,        // ticket, key, value, ranks it is for; none: it is kept for ever
+  get,        // ticket, key, ranks without whom it cannot come, their generation or 0
+  forget,     // ticket of a get
+  abort,      // why
+  explain,    // ticket, Call, MeetingEnd
+  waits_at,   // number of the wait, Call
   waits_no_more,  // Call
   still_waits,    // number of the wait, of the question, whether it does
   leave,
-  settle,  // ticket, key, value, ranks it is for: put unless somebody has; answered with what stands
+  put_if_absent,  // ticket, key, value, ranks it is for; answered with what is stored
 };
 
 enum class Answer : std::uint8_t {
   welcome = 64,  // dead_after in ms, its time in ns
   refused,       // why; not a member
   beat,          // its time in ns
-  released,      // ticket, the group's generation
+  released,      // ticket, Released
   failed,        // ticket, report
   progress,      // ticket, report
   stored,        // ticket

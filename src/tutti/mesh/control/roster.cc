@@ -27,8 +27,10 @@ void Roster::sit_down(const Hello& hello, SessionId session, Time now) {
   if (seat.gone_for_good())
     before = text("the one before it, pid ", seat.pid, seat.state == Seat::State::dead ? ", died" : ", left");
   const std::uint64_t replaced = seat.ended;
+  std::vector<bool> told = std::move(seat.told);
   seat = Seat{};
   seat.replaced = replaced;
+  seat.told = std::move(told);
   seat.state = Seat::State::here;
   seat.session = session;
   seat.host = hello.host;
@@ -50,6 +52,7 @@ void Roster::stand_up(int rank, Seat::State as, std::string how, Time now) {
   seat.how = std::move(how);
   seat.open_requests = 0;
   seat.ended = ++changes_;
+  seat.told.clear();
   --here_;
   if (seat.gone_for_good()) ++gone_for_good_;
 }
@@ -58,6 +61,22 @@ std::uint64_t Roster::generation_of(const std::vector<int>& ranks) const {
   std::uint64_t last = 0;
   for (const int rank : ranks) last = std::max(last, seat(rank).generation);
   return last;
+}
+
+void Roster::note_told(int rank, const MeetingReport& report) {
+  if (report.cause != MeetingReport::Cause::member_lost) return;
+  for (const MissingMember& member : report.missing) {
+    Seat& seat = this->seat(member.rank);
+    const std::uint64_t end = seat.state == Seat::State::here ? seat.replaced : seat.ended;
+    if (end == 0 || end > report.as_of) continue;  // it is of an earlier one
+    seat.told.resize(seats_.size());
+    seat.told[static_cast<std::size_t>(rank)] = true;
+  }
+}
+
+bool Roster::is_news(int newcomer, std::uint64_t as_of, int rank) const {
+  const Seat& seat = this->seat(newcomer);
+  return seat.replaced > as_of && (seat.told.empty() || !seat.told[static_cast<std::size_t>(rank)]);
 }
 
 MissingMember Roster::describe(int rank, Time now) const {

@@ -37,6 +37,7 @@ struct Seat {
   std::uint64_t generation = 0;  // the number of its coming among all comings and ends of members; it has one holder
   std::uint64_t ended = 0;       // the number of its end
   std::uint64_t replaced = 0;    // that of the end of the one before it; 0: it is the first
+  std::vector<bool> told;        // by rank: who has been told of that end, or of its own; empty: nobody
   bool comes_back = false;
   Time heard{};
   std::string doing;
@@ -70,6 +71,11 @@ class Roster {
   [[nodiscard]] std::uint64_t generation_of(const std::vector<int>& ranks) const;
 
   [[nodiscard]] std::uint64_t changes() const noexcept { return changes_; }
+
+  // The rank gets this report of a loss.
+  void note_told(int rank, const MeetingReport& report);
+  // Whether the seat was taken again after `as_of`, and the rank has heard of it in no group.
+  [[nodiscard]] bool is_news(int newcomer, std::uint64_t as_of, int rank) const;
 
   // What a report says of a member that is missing.
   [[nodiscard]] MissingMember describe(int rank, Time now) const;

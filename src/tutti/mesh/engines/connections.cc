@@ -133,7 +133,7 @@ class Connecting {
 std::string Connecting::missing() const {
   std::string out;
   for (int member = 0; member < self_.size; ++member) {
-    if (is_missing(member)) out += text(out.empty() ? "" : ", ", member);
+    if (is_missing(member)) out += text(out.empty() ? "" : ", ", self_.name(member));
   }
   return out;
 }
@@ -177,7 +177,7 @@ void Connecting::find_each_other() {
     target.address = in.text(where.size());
     if (in.u8() == 1) target.secrecy = self_.secrecy;
     target.nonce = in.bytes(nonce_size);
-    if (!in.done()) throw ExchangeFailed(text("member ", member, " does not say where it listens"), Site());
+    if (!in.done()) throw ExchangeFailed(text(self_.name(member), " does not say where it listens"), Site());
     targets_.push_back(std::move(target));
   }
 }
@@ -255,15 +255,14 @@ void Connecting::keep(int member, wire::Secrecy secrecy, Unproven& proven) {
 
 void Connecting::check() const {
   if (self_.stop.stop_requested()) {
-    throw ExchangeFailed(text("member ", self_.index, " of ", self_.size, " was told not to connect"), Site());
+    throw ExchangeFailed(text(self_.name(self_.index), " was told not to connect"), Site());
   }
   if (!deadline_ || Clock::now() < *deadline_) return;
   std::string why;
   for (const Target& target : targets_) {
     if (why.empty() && is_missing(target.member) && !target.why.empty()) why = text(" (", printable(target.why), ")");
   }
-  throw DeadlineExceeded(text("member ", self_.index, " of ", self_.size, " was not connected in time to ", missing(), why),
-                         Site());
+  throw DeadlineExceeded(text(self_.name(self_.index), " was not connected in time to ", missing(), why), Site());
 }
 
 void Connecting::wait() {
@@ -301,8 +300,9 @@ void Connecting::wait() {
   }
   for (std::size_t member = made_.size(); member-- > 0;) {
     if (watched[--at].revents == 0 || !made_[member] || made_[member]->socket.get() != watched[at].fd) continue;
-    throw ExchangeFailed(text("member ", member, " closed its connection (it died, or ended) while others still connected"),
-                         Site());
+    throw ExchangeFailed(
+        text(self_.name(static_cast<int>(member)), " closed its connection (it died, or ended) while others still connected"),
+        Site());
   }
   if (watched[1].revents != 0) accept_waiting();
 }
@@ -321,6 +321,10 @@ std::vector<std::optional<Connection>> Connecting::run() {
 }
 
 }  // namespace
+
+std::string ConnectingMember::name(int member) const {
+  return ranks.empty() ? text("member ", member) : text("rank ", ranks.at(static_cast<std::size_t>(member)));
+}
 
 std::vector<std::optional<Connection>> connect_all(Rendezvous& rendezvous, const ConnectingMember& self, Deadline deadline) {
   return Connecting(rendezvous, self, deadline).run();

@@ -28,6 +28,9 @@ struct ConnectingMember {
   std::string secret;                                // the job's
   wire::Secrecy secrecy = wire::Secrecy::encrypted;  // readable: between members that both say so
   std::stop_token stop = {};
+  std::vector<int> ranks = {};  // what errors call the members; none: by their places
+
+  [[nodiscard]] std::string name(int member) const;
 };
 
 // By member; none for this one. Every member listens at its address for those above it, and connects to those below. Whoever else

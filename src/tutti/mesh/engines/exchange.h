@@ -1,5 +1,5 @@
 // Processes that exchange bytes: what an engine (shared memory, sockets, NCCL) must be able to do. Calls block, so a thread of
-// the mesh makes them; every member makes the same calls in the same order, which a roll call has settled before.
+// the mesh makes them; every member makes the same calls in the same order, which a roll call has made sure of.
 #pragma once
 
 #include <cstddef>

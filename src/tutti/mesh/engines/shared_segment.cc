@@ -24,7 +24,7 @@ namespace {
 // Instead of a location: why there is none.
 constexpr std::string_view none = "none: ";
 
-// Where a segment lies: enough to tell why it cannot be reached, and to notice another process that got the same pid.
+// Where a segment is: enough to tell why it cannot be reached, and to notice another process that got the same pid.
 struct Location {
   std::string boot;  // of the running kernel: the host
   std::string pids;  // the pid namespace
@@ -64,9 +64,9 @@ Location parse(const std::string& location) {
 }
 
 int open_elsewhere(const Location& where) {
-  if (where.boot != boot_of_this_host()) refuse("lies on another host", "its processes and this one meet through sockets");
+  if (where.boot != boot_of_this_host()) refuse("is on another host", "its processes and this one meet through sockets");
   if (where.pids != pid_namespace()) {
-    refuse("lies in another container", "its processes are not seen from here; share the pid namespace, or meet through sockets");
+    refuse("is in another container", "its processes are not seen from here; share the pid namespace, or meet through sockets");
   }
   const std::string path = text("/proc/", where.pid, "/fd/", where.descriptor);
   const int descriptor = ::open(path.c_str(), O_RDWR | O_CLOEXEC);

@@ -12,9 +12,11 @@
 #include <cstdint>
 #include <cstring>
 #include <exception>
+#include <optional>
 #include <utility>
 
 #include "tutti/base/error.h"
+#include "tutti/base/human_time.h"
 #include "tutti/base/text.h"
 #include "tutti/mesh/engines/exchange.h"
 
@@ -26,7 +28,7 @@ namespace {
 constexpr std::chrono::milliseconds for_a_word{300};
 // So much goes one way before the other way has its turn.
 constexpr int records_in_turn = 4;
-constexpr std::int64_t longest_look = 60'000;  // in milliseconds
+constexpr int looks_for_silence = 8;  // in the time after which it counts
 
 bool is_passing(int error) noexcept { return error == EAGAIN || error == EINTR; }
 
@@ -50,9 +52,11 @@ struct Rest {
 
 // One of the others. In a round, what is still to go and to come.
 struct SocketChannel::Peer {
-  Peer(Connection made, std::byte* room) : connection(std::move(made)), sealed(room) {}
+  Peer(Connection made, std::byte* room, const std::string& name_of_self)
+      : connection(std::move(made)), self(name_of_self), sealed(room) {}
 
   Connection connection;
+  const std::string& self;
   std::byte* sealed;  // room for an encrypted record
 
   Send sending;
@@ -69,9 +73,11 @@ struct SocketChannel::Peer {
   [[nodiscard]] bool sends() const noexcept { return sending.bytes != 0; }
   [[nodiscard]] bool receives() const noexcept { return receiving.bytes != 0; }
 
+  // Why, as of this one: "closed its connection".
   void end(std::string why) {
     if (fault.empty()) fault = std::move(why);
   }
+  void end_of_connection(int error) { end(text("lost its connection to ", self, ": ", std::strerror(error))); }
 
   void send_some() {
     for (int turn = 0; turn < records_in_turn && sends(); ++turn) {
@@ -86,7 +92,7 @@ struct SocketChannel::Peer {
       const Rest rest(from, record_out, tag_out, moved_out);
       const ssize_t sent = ::sendmsg(connection.socket.get(), &rest.message, MSG_NOSIGNAL);
       if (sent < 0 && is_passing(errno)) return;
-      if (sent < 0) return end(text("its connection broke: ", std::strerror(errno)));
+      if (sent < 0) return end_of_connection(errno);
       moved_out += static_cast<std::size_t>(sent);
       if (moved_out < record_out + tag_out.size()) return;
       sending.data += record_out;
@@ -101,7 +107,7 @@ struct SocketChannel::Peer {
       Rest rest(receiving.data, record, tag_in, moved_in);
       const ssize_t got = ::recvmsg(connection.socket.get(), &rest.message, 0);
       if (got < 0 && is_passing(errno)) return;
-      if (got < 0) return end(text("its connection broke: ", std::strerror(errno)));
+      if (got < 0) return end_of_connection(errno);
       if (got == 0) return end("closed its connection (it died, or ended)");
       moved_in += static_cast<std::size_t>(got);
       if (moved_in < record + tag_in.size()) return;
@@ -115,20 +121,25 @@ struct SocketChannel::Peer {
   }
 };
 
-SocketChannel::SocketChannel(Rendezvous& rendezvous, const ConnectingMember& self, Deadline deadline)
+SocketChannel::SocketChannel(Rendezvous& rendezvous, const ConnectingMember& self, std::chrono::milliseconds silent_after,
+                             Deadline deadline)
     : rendezvous_(rendezvous),
       key_(self.key),
       size_(self.size),
       index_(self.index),
+      silent_after_(silent_after),
       peers_(static_cast<std::size_t>(size_)),
       bell_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
   if (!bell_.valid()) throw InvalidState(text("cannot wait for other processes: ", std::strerror(errno)), Site());
   if (size_ == 1) return;
   std::vector<std::optional<Connection>> made = connect_all(rendezvous, self, deadline);
   sealed_.resize(peers_.size() * wire::record_size);
+  for (int member = 0; member < size_; ++member) names_.push_back(self.name(member));
   for (std::size_t member = 0; member < peers_.size(); ++member) {
     if (!made[member]) continue;
-    peers_[member] = std::make_unique<Peer>(std::move(*made[member]), sealed_.data() + member * wire::record_size);
+    wire::keep_alive(made[member]->socket.get(), std::chrono::floor<std::chrono::seconds>(silent_after_ / looks_for_silence));
+    peers_[member] = std::make_unique<Peer>(std::move(*made[member]), sealed_.data() + member * wire::record_size,
+                                            names_[static_cast<std::size_t>(index_)]);
   }
 }
 
@@ -167,6 +178,7 @@ void SocketChannel::transfer(std::span<const Send> sends, std::span<const Receiv
   }
   std::vector<pollfd> watched(peers_.size() + 1);  // by peer, and the bell behind them
   watched.back() = {bell_.get(), POLLIN, 0};
+  std::optional<Clock::time_point> silent_since;  // nothing came from anybody for a look
   while (busy != 0) {
     for (std::size_t member = 0; member < peers_.size(); ++member) {
       const Peer* const peer = peers_[member].get();
@@ -175,10 +187,15 @@ void SocketChannel::transfer(std::span<const Send> sends, std::span<const Receiv
       if (peer != nullptr && !peer->fault.empty()) return;
     }
     // Up, so that nobody looks in vain just before the deadline.
-    const auto left = deadline ? std::chrono::ceil<std::chrono::milliseconds>(*deadline - Clock::now()).count() : longest_look;
+    const std::int64_t look = std::max<std::int64_t>(1, (silent_after_ / looks_for_silence).count());
+    const auto left = deadline ? std::chrono::ceil<std::chrono::milliseconds>(*deadline - Clock::now()).count() : look;
     if (left <= 0) return;
-    const int ready = ::poll(watched.data(), watched.size(), static_cast<int>(std::min<std::int64_t>(left, longest_look)));
+    const int ready = ::poll(watched.data(), watched.size(), static_cast<int>(std::min(left, look)));
     if (is_failed_.load()) return;
+    if (ready == 0) {
+      if (!silent_since) silent_since = Clock::now();
+      if (Clock::now() - *silent_since >= silent_after_) end_silent();
+    }
     if (ready <= 0) continue;
     for (std::size_t member = 0; member < peers_.size(); ++member) {
       if (watched[member].fd < 0 || watched[member].revents == 0) continue;
@@ -187,6 +204,17 @@ void SocketChannel::transfer(std::span<const Send> sends, std::span<const Receiv
       if (peer.sends() && peer.fault.empty()) peer.send_some();
       if (!peer.sends() && !peer.receives()) --busy;
     }
+  }
+}
+
+// A peer may have nothing to send because it waits itself; its host answers all the same, unless nothing comes through.
+void SocketChannel::end_silent() {
+  for (const std::unique_ptr<Peer>& peer : peers_) {
+    if (peer == nullptr || !(peer->sends() || peer->receives())) continue;
+    const std::chrono::milliseconds silence = wire::silence_of(peer->connection.socket.get());
+    if (silence < silent_after_) continue;
+    peer->end(text("cannot be reached from ", peer->self, ": its host has answered nothing for ",
+                   human_time(std::chrono::nanoseconds(silence).count())));
   }
 }
 
@@ -217,7 +245,8 @@ void SocketChannel::give_up(const std::string& what, Deadline deadline) {
     if (peer->receives()) missing += text(missing.empty() ? "" : ", ", member);
     if (peer->fault.empty() || is_failed_.load()) continue;
     const std::string said = what_it_said(member, until);
-    reason += text(reason.empty() ? "" : "; ", "member ", member, " ", printable(said.empty() ? peer->fault : said, 200));
+    reason += text(reason.empty() ? "" : "; ", names_[static_cast<std::size_t>(member)], " ",
+                   printable(said.empty() ? peer->fault : said, 200));
   }
   bool is_late = false;
   if (is_failed_.load()) {

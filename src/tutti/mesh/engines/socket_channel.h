@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <memory>
 #include <mutex>
@@ -14,7 +15,7 @@
 
 namespace tutti {
 
-// Has no thread: who calls round() moves the bytes, from and to where they lie, and sleeps while none can be moved.
+// Has no thread: who calls round() moves the bytes, without a copy in between, and sleeps while none can be moved.
 class SocketChannel {
  public:
   struct Send {
@@ -26,7 +27,8 @@ class SocketChannel {
     std::size_t bytes = 0;
   };
 
-  SocketChannel(Rendezvous& rendezvous, const ConnectingMember& self, Deadline deadline);
+  // Who waits for a member whose host has answered nothing for `silent_after` gives up, whatever the deadline of the round.
+  SocketChannel(Rendezvous& rendezvous, const ConnectingMember& self, std::chrono::milliseconds silent_after, Deadline deadline);
   ~SocketChannel();
   SocketChannel(const SocketChannel&) = delete;
   SocketChannel& operator=(const SocketChannel&) = delete;
@@ -47,6 +49,8 @@ class SocketChannel {
   struct Peer;
 
   void transfer(std::span<const Send> sends, std::span<const Receive> receives, Deadline deadline);
+  // Those that are waited for and cannot be reached.
+  void end_silent();
   [[nodiscard]] std::string why() const;
   [[noreturn]] void give_up(const std::string& what, Deadline deadline);
   [[nodiscard]] std::string what_it_said(int member, Deadline until) const;
@@ -56,6 +60,8 @@ class SocketChannel {
   std::string key_;
   int size_;
   int index_;
+  std::vector<std::string> names_;
+  std::chrono::milliseconds silent_after_;
   std::vector<std::unique_ptr<Peer>> peers_;  // none of this one, and none where it is over
   std::vector<std::byte> sealed_;             // a record on its way out, for each peer
   wire::Descriptor bell_;                     // rings once it has failed

@@ -2,10 +2,12 @@
 // encrypted.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <memory>
 #include <stop_token>
 #include <string>
+#include <vector>
 
 #include "tutti/mesh/engines/exchange.h"
 #include "tutti/mesh/engines/rendezvous.h"
@@ -18,6 +20,8 @@ struct SocketExchangeOptions {
   bool encrypts = true;                       // false: strangers may read what goes to members that say so too, and not change it
   std::size_t chunk = std::size_t{1} << 20U;  // what is on its way at a time, in bytes; the same on all
   std::stop_token stop = {};                  // ends what still connects, at once
+  std::vector<int> ranks = {};                // what errors call the members; none: by their places
+  std::chrono::milliseconds silent_after{30'000};  // a member whose host answers nothing for so long cannot be reached
 };
 
 // Every member connects to every other. The rendezvous outlives the exchange: who gives up leaves word there for whom. Throws

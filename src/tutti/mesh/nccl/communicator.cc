@@ -67,7 +67,7 @@ Communicator::Communicator(Rendezvous& rendezvous, const std::string& key, int s
   }
   ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
   config.blocking = 0;
-  settle(asked, library().ncclCommInitRankConfig(&communicator_, size_, id, index_, &config));
+  complete(asked, library().ncclCommInitRankConfig(&communicator_, size_, id, index_, &config));
 }
 
 Communicator::~Communicator() { close(Clock::now() + for_the_gpu); }
@@ -110,7 +110,7 @@ void Communicator::wait_for(const Asked& asked, IsDone&& is_done) {
   }
 }
 
-void Communicator::settle(const Asked& asked, ncclResult_t result) {
+void Communicator::complete(const Asked& asked, ncclResult_t result) {
   if (!is_well(result)) give_up_after(asked, result);
   if (result == ncclSuccess) return;
   wait_for(asked, [&] {

@@ -47,7 +47,7 @@ class Communicator {
     ncclResult_t result = api.ncclGroupStart();
     if (result == ncclSuccess) result = issue(api, communicator_, stream_.get());
     const ncclResult_t ended = api.ncclGroupEnd();
-    settle(asked, is_well(result) ? ended : result);
+    complete(asked, is_well(result) ? ended : result);
   }
   void check(const Asked& asked, cudaError_t result);
   // All that is on the stream is done.
@@ -67,7 +67,7 @@ class Communicator {
   };
 
   static bool is_well(ncclResult_t result) noexcept { return result == ncclSuccess || result == ncclInProgress; }
-  void settle(const Asked& asked, ncclResult_t result);
+  void complete(const Asked& asked, ncclResult_t result);
   // Until is_done() says so. Throws at the deadline, and when someone called fail.
   template <class IsDone>
   void wait_for(const Asked& asked, IsDone&& is_done);

@@ -10,7 +10,7 @@
 
 namespace tutti::nccl {
 
-// The members' elements lie one after the other: `count` of the first, then of the second.
+// The members' elements follow each other: `count` of the first, then of the second.
 cudaError_t fold(const void* parts, std::size_t members, void* out, std::size_t count, DType dtype, Reduction reduction,
                  cudaStream_t stream);
 

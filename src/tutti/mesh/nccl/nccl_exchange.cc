@@ -206,7 +206,7 @@ void Exchanged::all_gather(const void* in, void* out, std::size_t bytes_each, De
   const std::lock_guard here(one_call_);
   communicator_.begin(asked);
   if (bytes_each == 0) return;
-  // In place means something else to NCCL: there this member's part lies where it will be.
+  // In place means something else to NCCL: there this member's part is where it will be.
   const void* from = in;
   if (in == out) {
     std::byte* const own = bytes_at(out) + self_ * bytes_each;

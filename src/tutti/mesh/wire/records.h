@@ -1,4 +1,4 @@
-// Large messages, sealed in records with AES-128-GCM as TLS 1.3 does it, but where they lie: TLS would copy each byte once more
+// Large messages, sealed in records with AES-128-GCM as TLS 1.3 does it, but in place: TLS would copy each byte once more
 // on either end. Both ends know how much comes next, so a record is its bytes and 16 more.
 #pragma once
 

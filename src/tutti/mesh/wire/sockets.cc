@@ -117,6 +117,23 @@ void send_at_once(int fd) noexcept {
   setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
 }
 
+void keep_alive(int fd, std::chrono::seconds every) noexcept {
+  const int seconds = std::max(1, static_cast<int>(every.count()));
+  const int probes = 127;  // the most there are: how long silence is borne is the caller's to say
+  const int yes = 1;
+  setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &seconds, sizeof seconds);
+  setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &seconds, sizeof seconds);
+  setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof probes);
+  setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &yes, sizeof yes);
+}
+
+std::chrono::milliseconds silence_of(int fd) noexcept {
+  tcp_info info{};
+  socklen_t size = sizeof info;
+  if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size) != 0) return {};
+  return std::chrono::milliseconds(std::min(info.tcpi_last_ack_recv, info.tcpi_last_data_recv));
+}
+
 Descriptor connect_once(const Address& to, Clock::time_point deadline, std::string& why) {
   const Resolved list = resolve(to, 0, why);
   for (const addrinfo* at = list.get(); at != nullptr; at = at->ai_next) {

@@ -1,6 +1,7 @@
 // TCP sockets by address text: "host:port", "[v6]:port".
 #pragma once
 
+#include <chrono>
 #include <string>
 #include <utility>
 
@@ -47,5 +48,9 @@ Descriptor begin_connecting(const std::string& address, std::string& why);
 bool wait_until(int fd, bool readable, Clock::time_point deadline);
 // Messages are small and somebody waits for each.
 void send_at_once(int fd) noexcept;
+// From now on the other host answers about so often, also where nothing is sent, for as long as it can be reached.
+void keep_alive(int fd, std::chrono::seconds every) noexcept;
+// How long ago the other host last answered; 0 where the system does not say.
+std::chrono::milliseconds silence_of(int fd) noexcept;
 
 }  // namespace tutti::wire

@@ -1,0 +1,136 @@
+#include "tools/lint_files.h"
+
+#include <fnmatch.h>
+
+#include <algorithm>
+#include <fstream>
+#include <set>
+#include <stdexcept>
+#include <string_view>
+#include <system_error>
+
+#include "tutti/base/text.h"
+
+namespace tutti::tools {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Pattern {
+  fs::path base;  // of the .gitignore
+  std::string glob;
+  bool is_anchored = false;
+  bool is_for_folders = false;
+  bool is_negated = false;
+};
+
+void read_patterns(const fs::path& folder, std::vector<Pattern>& patterns) {
+  std::ifstream in(folder / ".gitignore");
+  for (std::string line; std::getline(in, line);) {
+    while (!line.empty() && (line.back() == ' ' || line.back() == '\r')) line.pop_back();
+    if (line.empty() || line[0] == '#') continue;
+    Pattern pattern{.base = folder, .glob = line};
+    if (pattern.glob[0] == '!') {
+      pattern.is_negated = true;
+      pattern.glob.erase(0, 1);
+    }
+    if (pattern.glob.ends_with('/')) {
+      pattern.is_for_folders = true;
+      pattern.glob.pop_back();
+    }
+    if (pattern.glob.starts_with("**/")) pattern.glob.erase(0, 3);
+    pattern.is_anchored = pattern.glob.find('/') != std::string::npos;
+    if (pattern.glob.starts_with('/')) pattern.glob.erase(0, 1);
+    if (!pattern.glob.empty()) patterns.push_back(std::move(pattern));
+  }
+}
+
+bool matches(const Pattern& pattern, const fs::path& path, bool is_folder) {
+  if (pattern.is_for_folders && !is_folder) return false;
+  const std::string name = pattern.is_anchored ? path.lexically_relative(pattern.base).string() : path.filename().string();
+  return ::fnmatch(pattern.glob.c_str(), name.c_str(), pattern.is_anchored ? FNM_PATHNAME : 0) == 0;
+}
+
+class Search {
+ public:
+  Search(const std::vector<std::string>& excluded, std::vector<fs::path>& out) : excluded_(excluded), out_(out) {}
+
+  void folder(const fs::path& folder, std::vector<Pattern> patterns, int depth = 0) {
+    if (depth > 64) return;
+    read_patterns(folder, patterns);
+    std::vector<fs::path> entries;
+    std::error_code failed;
+    for (fs::directory_iterator at(folder, failed), end; !failed && at != end; at.increment(failed))
+      entries.push_back(at->path());
+    std::sort(entries.begin(), entries.end());
+    for (const fs::path& entry : entries) {
+      std::error_code unknown;
+      const fs::file_status status = fs::symlink_status(entry, unknown);
+      const bool is_folder = status.type() == fs::file_type::directory;  // links are not followed: they may lead back
+      const std::string name = entry.filename();
+      if (name.starts_with('.') || is_left_out(entry, is_folder, patterns)) continue;
+      if (is_folder && name != "__pycache__" && name != "node_modules" && !fs::exists(entry / "pyvenv.cfg", unknown)) {
+        this->folder(entry, patterns, depth + 1);
+      } else if (!is_folder && (name.ends_with(".py") || name.ends_with(".pyi")) && fs::is_regular_file(entry, unknown)) {
+        out_.push_back(entry);
+      }
+    }
+  }
+
+ private:
+  bool is_left_out(const fs::path& entry, bool is_folder, const std::vector<Pattern>& patterns) const {
+    const std::string path = entry.lexically_normal();
+    const auto is_excluded = [&](const std::string& glob) {
+      return ::fnmatch(glob.c_str(), path.c_str(), 0) == 0 || ::fnmatch(glob.c_str(), entry.filename().c_str(), 0) == 0;
+    };
+    if (std::any_of(excluded_.begin(), excluded_.end(), is_excluded)) return true;
+    bool out = false;
+    for (const Pattern& pattern : patterns) {
+      if (matches(pattern, entry, is_folder)) out = !pattern.is_negated;
+    }
+    return out;
+  }
+
+  const std::vector<std::string>& excluded_;
+  std::vector<fs::path>& out_;
+};
+
+}  // namespace
+
+std::vector<fs::path> python_files(const std::vector<std::string>& paths, const std::vector<std::string>& excluded) {
+  std::vector<fs::path> found;
+  for (const std::string& path : paths) {
+    if (path == standard_input) {
+      found.emplace_back(path);
+      continue;
+    }
+    const fs::file_status status = fs::status(path);
+    if (!fs::exists(status)) throw std::runtime_error(text("there is no file or folder '", printable(path), "'"));
+    if (!fs::is_directory(status)) {
+      found.emplace_back(path);
+      continue;
+    }
+    // What the folders above it leave out counts, up to the repository's.
+    std::vector<Pattern> patterns;
+    std::vector<fs::path> above;
+    const fs::path here = fs::absolute(path).lexically_normal();
+    for (fs::path at = here.parent_path(); at.has_relative_path() && !fs::exists(at / ".git"); at = at.parent_path())
+      above.push_back(at);
+    if (!fs::exists(here / ".git") && !above.empty() && above.back().has_parent_path())
+      above.push_back(above.back().parent_path());
+    if (fs::exists(here / ".git") || !fs::exists((above.empty() ? here : above.back()) / ".git")) above.clear();
+    for (auto at = above.rbegin(); at != above.rend(); ++at) {
+      std::vector<Pattern> outer;
+      read_patterns(*at, outer);
+      std::erase_if(outer, [](const Pattern& pattern) { return pattern.is_anchored; });
+      patterns.insert(patterns.end(), outer.begin(), outer.end());
+    }
+    Search(excluded, found).folder(path, std::move(patterns));
+  }
+  std::set<fs::path> seen;
+  std::erase_if(found, [&](const fs::path& path) { return !seen.insert(path.lexically_normal()).second; });
+  return found;
+}
+
+}  // namespace tutti::tools

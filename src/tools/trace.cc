@@ -1,0 +1,215 @@
+#include "tools/trace.h"
+
+#include <dlfcn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cmath>
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+#include "tools/run.h"
+#include "tutti/base/paragraph.h"
+#include "tutti/base/text.h"
+#include "tutti/base/whole_file.h"
+#include "tutti/trace/format.h"
+#include "tutti/trace/trace_compare.h"
+#include "tutti/trace/trace_file.h"
+#include "tutti/trace/trace_report.h"
+
+namespace tutti::tools {
+
+namespace {
+
+namespace files = std::filesystem;
+
+constexpr const char* injection_variable = "CUDA_INJECTION64_PATH";
+constexpr int signalled = 128;
+constexpr int too_many = 3;
+constexpr double half_a_tenth = 0.05;  // the first and the last step may be cut
+
+// Beside the command, or where a build or an installation puts libraries.
+files::path find_recorder() {
+  const files::path here = files::read_symlink("/proc/self/exe").parent_path();
+  for (const char* folder : {".", "../lib", "../" TUTTI_LIBRARY_FOLDER}) {
+    std::error_code error;
+    files::path path = files::canonical(here / folder / "libtutti_trace.so", error);
+    if (!error) return path;
+  }
+  throw std::runtime_error(
+      "there is no recorder (libtutti_trace.so) beside this command: it is built where the headers of CUDA 13 and CUPTI are "
+      "found. "
+      "Traces of other machines can be read: tutti trace --read FOLDER");
+}
+
+std::string why_nothing() {
+  const char* const said = "tutti: nothing was recorded: ";
+  if (::dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL) == nullptr)
+    return text(said, "this machine has no NVIDIA driver (libcuda.so.1), and without it no program waits for a GPU");
+  return text(said, "no process used CUDA, or none was given the environment of this command");
+}
+
+bool has_traces(const files::path& folder) {
+  std::error_code error;
+  for (const auto& entry : files::directory_iterator(folder, error)) {
+    if (entry.path().extension() == tracing::file_suffix) return true;
+  }
+  return false;
+}
+
+files::path make_folder(const std::string& asked) {
+  files::path folder = asked.empty() ? "tutti-trace" : asked;
+  for (int number = 2; asked.empty() && files::exists(folder); ++number) folder = text("tutti-trace-", number);
+  if (has_traces(folder))
+    throw std::runtime_error(text("'", printable(folder.string()), "' holds a trace already; name another folder"));
+  files::create_directories(folder);
+  return files::canonical(folder);
+}
+
+volatile std::sig_atomic_t traced = 0;  // the program
+
+// Ctrl-C reaches the program by itself; what ends this command alone is passed on to it. This command stays to report.
+int run_to_its_end(const std::vector<std::string>& command) {
+  std::vector<std::string> words = command;
+  std::vector<char*> arguments;
+  for (std::string& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  // A signal that comes before it can be passed on waits until then.
+  sigset_t passed_on;
+  sigset_t before;
+  ::sigemptyset(&passed_on);
+  for (const int each : {SIGTERM, SIGHUP}) ::sigaddset(&passed_on, each);
+  ::sigprocmask(SIG_BLOCK, &passed_on, &before);
+  const pid_t child = ::fork();
+  if (child < 0) throw std::runtime_error("no process could be started");
+  if (child == 0) {
+    ::sigprocmask(SIG_SETMASK, &before, nullptr);
+    ::execvp(arguments[0], arguments.data());
+    ::_exit(say_why_not_started(command[0], errno));
+  }
+  traced = child;
+  for (const int each : {SIGTERM, SIGHUP}) std::signal(each, [](int signal) { ::kill(traced, signal); });
+  ::sigprocmask(SIG_SETMASK, &before, nullptr);
+  std::signal(SIGINT, SIG_IGN);
+  std::signal(SIGQUIT, SIG_IGN);
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {}
+  return WIFSIGNALED(status) ? signalled + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+// {name: waits a step} of a report.json.
+std::map<std::string, double> read_baseline(const std::string& path) {
+  std::map<std::string, double> out;
+  try {
+    std::ifstream in(path);
+    if (!in) throw std::runtime_error("it cannot be read");
+    const nlohmann::json report = nlohmann::json::parse(in);
+    const double steps = report.at("steps").is_null() ? 1 : report["steps"].at("count").get<double>() + 1;
+    for (const nlohmann::json& site : report.at("sites")) {
+      const auto word = [&](const char* field) {
+        return site.at(field).is_null() ? std::string() : site[field].get<std::string>();
+      };
+      const std::string code = word("expression").empty() ? word("source") : word("expression");
+      out[tracing::name_across_changes(word("file"), word("function"), code, word("wait"))] +=
+          site.at("waits").get<double>() / steps;
+    }
+  } catch (const std::exception& error) {
+    throw std::runtime_error(
+        text("'", printable(path), "' is no baseline: the report.json of a trace was expected; ", printable(error.what(), 200)));
+  }
+  return out;
+}
+
+void write(const files::path& path, const std::string& content) {
+  WholeFile file(path.string());
+  file.write(content);
+  file.finish();
+}
+
+double in_tenths(double value) { return static_cast<double>(std::lround(value * 10)) / 10; }
+
+// What a run was allowed and did not keep to, a line each.
+std::vector<std::string> excesses(const TraceOptions& options, const tracing::TraceReport& found) {
+  std::vector<std::string> out;
+  const double waits = tracing::waits_per_step(found);
+  const char* const each = found.steps ? " waits a step" : " waits";
+  if (options.budget && waits > *options.budget + half_a_tenth)
+    out.push_back(text(in_tenths(waits), each, "; the budget is ", *options.budget));
+  if (options.baseline.empty()) return out;
+  const std::map<std::string, double> allowed = read_baseline(options.baseline);
+  std::map<std::string, double> seen;
+  std::map<std::string, std::string> places;
+  for (const tracing::WaitSite& site : found.sites) {
+    const std::string name = tracing::name_across_changes(site);
+    seen[name] += tracing::waits_per_step(found, site);
+    places[name] = site.key.place.name();
+  }
+  for (const auto& [name, count] : seen) {
+    const auto known = allowed.find(name);
+    const double most = known == allowed.end() ? 0 : known->second;
+    if (count > most + half_a_tenth)
+      out.push_back(text(printable(places[name], 400), ": ", in_tenths(count), each, ", in the baseline ", in_tenths(most)));
+  }
+  return out;
+}
+
+// 0, or the status for what was passed.
+int report(const files::path& folder, const TraceOptions& options) {
+  const std::vector<tracing::ProcessTrace> traces = tracing::read_traces(folder.string());
+  const tracing::TraceReport found = tracing::make_report(traces);
+  std::cerr << found.to_text();
+  const std::vector<std::string> passed = excesses(options, found);
+  for (const std::string& line : passed) std::cerr << text("tutti: too many waits: ", line, "\n");
+  if (files::is_directory(folder)) {
+    try {
+      write(folder / "report.json", found.to_json());
+      write(folder / "timeline.json", tracing::to_timeline(found, traces));
+      write(folder / "report.html", tracing::to_page(found, traces));
+      std::cerr << text("tutti: report.html, report.json and timeline.json are in ", folder.string(), "\n");
+    } catch (const std::exception& error) {  // somebody else's folder, perhaps: the report was given
+      std::cerr << text("tutti: warning: ", error.what(), "\n");
+    }
+  }
+  return passed.empty() ? 0 : too_many;
+}
+
+}  // namespace
+
+int trace_program(const TraceOptions& options) {
+  const files::path recorder = find_recorder();
+  if (const char* other = std::getenv(injection_variable); other != nullptr && *other != '\0' && recorder != other) {
+    throw std::runtime_error(text(injection_variable, " is set to ", printable(other),
+                                  ": the driver loads one such library into a program; unset it to trace"));
+  }
+  if (!options.baseline.empty()) (void)read_baseline(options.baseline);  // before the program runs for an hour
+  const files::path folder = make_folder(options.folder);
+  set_variable(injection_variable, recorder.string());
+  set_variable(tracing::recorder_variable, text(options.records_work ? "work:" : "waits:", folder.string()));
+  const int status = run_to_its_end(options.command);
+  if (!has_traces(folder)) {
+    if (status != not_runnable && status != not_found) std::cerr << paragraph(why_nothing());
+    std::error_code error;
+    files::remove(folder, error);  // if it is empty
+    return status;
+  }
+  const int judged = report(folder, options);
+  return status != 0 ? status : judged;
+}
+
+int report_trace(const TraceOptions& options) { return report(options.read, options); }
+
+int compare_traces(const TraceOptions& options) {
+  const tracing::TraceReport before = tracing::make_report(tracing::read_traces(options.compare[0]));
+  const tracing::TraceReport after = tracing::make_report(tracing::read_traces(options.compare[1]));
+  std::cout << tracing::compare(before, after).to_text();
+  return 0;
+}
+
+}  // namespace tutti::tools

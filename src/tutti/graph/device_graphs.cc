@@ -1,0 +1,201 @@
+// The parts of a graph on devices that have graphs of their own.
+#include <algorithm>
+#include <map>
+
+#include "tutti/exec/payload.h"
+#include "tutti/graph/graph.h"
+#include "tutti/hal/kernel_thread.h"
+
+namespace tutti::graph {
+
+namespace {
+
+// A stream to record on, which nobody else has.
+class RecordingStream {
+ public:
+  explicit RecordingStream(LogicalDevice& on) : on_(on), stream_(on.lend_stream({})) {}
+  ~RecordingStream() { on_.take_back(stream_); }
+  RecordingStream(const RecordingStream&) = delete;
+  RecordingStream& operator=(const RecordingStream&) = delete;
+  [[nodiscard]] DeviceStream& get() const noexcept { return stream_; }
+
+ private:
+  LogicalDevice& on_;
+  DeviceStream& stream_;
+};
+
+class RecordingStreams {
+ public:
+  DeviceStream& on(LogicalDevice& device) {
+    std::unique_ptr<RecordingStream>& stream = streams_[&device];
+    if (!stream) stream = std::make_unique<RecordingStream>(device);
+    return stream->get();
+  }
+
+ private:
+  std::map<LogicalDevice*, std::unique_ptr<RecordingStream>> streams_;
+};
+
+StreamGraphs* graphs_of(const RecordedLaunch& launch) { return stream_graphs(launch.on->device().backend()); }
+
+void issue(const KernelCall& call, Kernel kernel, LogicalDevice& on, DeviceStream& stream) {
+  KernelContext context{on.device().parallel(), &stream};
+  const InsideKernel inside;
+  kernel(call, context);
+}
+
+std::uint64_t number_of(const std::byte* address) noexcept { return reinterpret_cast<std::uint64_t>(address); }
+std::byte* address_of(std::uint64_t number) noexcept { return reinterpret_cast<std::byte*>(number); }
+
+// One launch, at the addresses it was recorded with.
+bool can_be_in_graph(const Record& record, const RecordedLaunch& launch, const std::vector<bool>& changes, DeviceStream& stream,
+                     Site site) {
+  std::vector<Operand> operands = launch.operands;
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    if (operands[i].is_immediate) operands[i].data = const_cast<std::byte*>(launch.scalars[i].data());
+  }
+  std::vector<std::size_t> slots;
+  std::vector<std::uint64_t> values;
+  for (const RecordedUse& use : launch.uses) {
+    operands[use.operand].data = record.slots[use.slot].address + use.offset;
+    if (!changes[use.slot] || std::find(slots.begin(), slots.end(), use.slot) != slots.end()) continue;
+    slots.push_back(use.slot);
+    values.push_back(number_of(record.slots[use.slot].address));
+  }
+  Attributes attributes = launch.attributes;
+  const bool draws = launch.drawn != nowhere;
+  if (draws) {
+    const auto drawn = detail::read_as<Generator::Reserved>(attributes.data());
+    values.push_back(drawn.key);
+    values.push_back(drawn.counter);
+  }
+  KernelCall call{launch.op, launch.site, launch.inputs, launch.outputs, operands.data(), &attributes};
+  const auto with = [&](std::size_t, std::span<const std::uint64_t> given) {
+    for (const RecordedUse& use : launch.uses) {
+      const auto found = std::find(slots.begin(), slots.end(), use.slot);
+      if (found != slots.end())
+        operands[use.operand].data = address_of(given[static_cast<std::size_t>(found - slots.begin())]) + use.offset;
+    }
+    if (draws) attributes.overwrite(0, Generator::Reserved{given[slots.size()], given[slots.size() + 1]});
+    issue(call, launch.kernel, *launch.on, stream);
+  };
+  return graphs_of(launch)->can_make(stream, values, with, site);
+}
+
+}  // namespace
+
+std::vector<bool> Graph::find_alone() const {
+  std::vector<bool> out(record_->launches.size(), false);
+  std::vector<bool> changes(record_->slots.size(), false);
+  for (std::size_t i = 0; i < changes.size(); ++i) changes[i] = record_->slots[i].kind == Slot::Kind::input;
+  for (const RecordedResult& each : record_->results) {
+    if (each.slot != nowhere && record_->slots[each.slot].kind == Slot::Kind::value) changes[each.slot] = true;
+  }
+  RecordingStreams streams;
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    const RecordedLaunch& launch = record_->launches[i];
+    if (launch.on->device().backend() != BackendKind::cuda) continue;
+    out[i] = graphs_of(launch) == nullptr || !can_be_in_graph(*record_, launch, changes, streams.on(*launch.on), captured_);
+  }
+  return out;
+}
+
+void Graph::make_device_graphs() {
+  RecordingStreams streams;
+  for (std::size_t number = 0; number < parts_.size(); ++number) {
+    const Segment& segment = plan_.segments[number];
+    StreamGraphs* const graphs = stream_graphs(segment.on->device().backend());
+    if (graphs == nullptr || segment.stands_alone || segment.launches.size() < 2) continue;
+    Part& part = *parts_[number];
+    Flight usual;
+    usual.bases.resize(record_->slots.size());
+    usual.failures.resize(record_->slots.size());
+    for (std::size_t slot = 0; slot < record_->slots.size(); ++slot) {
+      if (changing_[slot] != nowhere) usual.bases[changing_[slot]] = record_->slots[slot].address;
+    }
+    for (const Patch& each : part.patches) {
+      if (std::find(part.addresses.begin(), part.addresses.end(), each.changing) == part.addresses.end())
+        part.addresses.push_back(each.changing);
+    }
+    usual.draws.resize(drawing_.size());
+    for (const DrawPatch& each : part.draws)
+      usual.draws[each.draw] = detail::read_as<Generator::Reserved>(each.attributes->data());
+    for (const std::size_t each : part.addresses) part.made_with.push_back(number_of(usual.bases[each]));
+    std::vector<std::uint64_t> values;
+    (void)values_of(part, usual, values);
+    DeviceStream& stream = streams.on(*segment.on);
+    patch(part, usual);
+    compile_groups(part, stream);
+    const auto with = [&](std::size_t call, std::span<const std::uint64_t> given) {
+      std::size_t next = 0;
+      for (const std::size_t each : part.addresses) usual.bases[each] = address_of(given[next++]);
+      for (const DrawPatch& each : part.draws) {
+        usual.draws[each.draw] = {given[next], given[next + 1]};
+        next += 2;
+      }
+      patch(part, usual);
+      if (is_launched(part, call, stream)) return;
+      issue(part.calls[call].call, part.calls[call].kernel, *segment.on, stream);
+    };
+    part.graph = graphs->make(stream, part.calls.size(), values, with, captured_);
+    if (part.graph || part.compiled.empty()) continue;
+    part.compiled.clear();
+    for (Prepared& each : part.calls) each.compiled = 0;
+    part.graph = graphs->make(stream, part.calls.size(), values, with, captured_);
+  }
+}
+
+void Graph::compile_groups(Part& part, DeviceStream& stream) {
+  FusedCompiler* const compiler = fused_compiler(stream.device().backend());
+  if (compiler == nullptr) return;
+  for (std::size_t i = 0; i < part.calls.size(); ++i) {
+    if (part.calls[i].fused == 0) continue;
+    std::vector<std::size_t> launches;
+    for (std::size_t k = 0; k < part.groups[part.calls[i].fused - 1].size(); ++k) launches.push_back(part.calls[i + k].launch);
+    const GroupProgram group = program_of(*record_, launches, operands_);
+    if (group.program.stores.empty()) continue;
+    std::unique_ptr<FusedKernel> kernel = compiler->make(stream, group.program, captured_);
+    if (!kernel) continue;
+    Compiled& made = part.compiled.emplace_back();
+    made.kernel = std::move(kernel);
+    made.first = i;
+    for (const GroupProgram::Place& each : group.places) made.operands.push_back(&operands_[each.launch][each.operand]);
+    for (std::size_t k = 0; k < launches.size(); ++k) part.calls[i + k].compiled = part.compiled.size();
+  }
+}
+
+bool Graph::is_launched(Part& part, std::size_t call, DeviceStream& stream) {
+  const std::size_t number = part.calls[call].compiled;
+  if (number == 0) return false;
+  Compiled& group = part.compiled[number - 1];
+  if (group.first == call) {
+    std::vector<std::byte*> addresses;
+    for (const Operand* each : group.operands) addresses.push_back(each->data);
+    group.runs = group.kernel->launch(stream, addresses);
+  }
+  return group.runs;
+}
+
+std::string Graph::source_at(std::size_t launch) const {
+  for (const std::unique_ptr<Part>& part : parts_) {
+    for (const Compiled& each : part->compiled) {
+      if (part->calls[each.first].launch == launch) return each.kernel->source();
+    }
+  }
+  return {};
+}
+
+bool Graph::values_of(const Part& part, const Flight& flight, std::vector<std::uint64_t>& values) {
+  for (std::size_t i = 0; i < part.addresses.size(); ++i) {
+    const std::uint64_t address = number_of(flight.bases[part.addresses[i]]);
+    if ((address ^ part.made_with[i]) % memory_alignment != 0) return false;
+    values.push_back(address);
+  }
+  for (const DrawPatch& each : part.draws) {
+    values.push_back(flight.draws[each.draw].key);
+    values.push_back(flight.draws[each.draw].counter);
+  }
+  return true;
+}
+
+}  // namespace tutti::graph

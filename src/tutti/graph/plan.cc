@@ -1,0 +1,201 @@
+#include "tutti/graph/plan.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "tutti/graph/fusion.h"
+
+namespace tutti::graph {
+
+namespace {
+
+// From the first launch that uses it to the last.
+struct Lifetime {
+  std::size_t slot;
+  std::size_t first;
+  std::size_t last;
+  std::size_t bytes;  // rounded
+};
+
+// Largest first, each as low as those it meets in time allow.
+std::size_t place(std::vector<Lifetime>& values, std::vector<std::size_t>& offset_of) {
+  std::stable_sort(values.begin(), values.end(), [](const Lifetime& a, const Lifetime& b) { return a.bytes > b.bytes; });
+  std::vector<const Lifetime*> placed;  // by offset
+  std::size_t end = 0;
+  for (const Lifetime& value : values) {
+    std::size_t at = 0;
+    for (const Lifetime* other : placed) {
+      if (other->last < value.first || value.last < other->first) continue;
+      if (at + value.bytes <= offset_of[other->slot]) break;
+      at = std::max(at, offset_of[other->slot] + other->bytes);
+    }
+    offset_of[value.slot] = at;
+    end = std::max(end, at + value.bytes);
+    const auto behind =
+        std::find_if(placed.begin(), placed.end(), [&](const Lifetime* each) { return offset_of[each->slot] > at; });
+    placed.insert(behind, &value);
+  }
+  return end;
+}
+
+void plan_memory(const Record& record, Plan& plan) {
+  struct Seen {
+    std::size_t first = nowhere;
+    std::size_t last = 0;
+    DeviceStream* stream = nullptr;
+    bool is_on_others = false;
+  };
+  std::vector<Seen> seen(record.slots.size());
+  for (std::size_t i = 0; i < record.launches.size(); ++i) {
+    const RecordedLaunch& launch = record.launches[i];
+    for (const RecordedUse& use : launch.uses) {
+      Seen& slot = seen[use.slot];
+      if (slot.first == nowhere) slot = {i, i, launch.stream, false};
+      slot.last = i;
+      slot.is_on_others = slot.is_on_others || slot.stream != launch.stream;
+    }
+  }
+  for (std::size_t i = 0; i < seen.size(); ++i) plan.stream_of[i] = seen[i].stream;
+  std::map<std::pair<DeviceMemory*, DeviceStream*>, std::vector<Lifetime>> groups;
+  for (std::size_t i = 0; i < record.slots.size(); ++i) {
+    const Slot& slot = record.slots[i];
+    if (slot.kind != Slot::Kind::value || plan.is_result[i] || seen[i].first == nowhere) continue;
+    const std::size_t bytes = std::max<std::size_t>(1, (slot.bytes + memory_alignment - 1) / memory_alignment) * memory_alignment;
+    plan.value_bytes += bytes;
+    // Launches that are fused run at the same time, but for what passes between them alone: that is in memory only where they run
+    // one by one.
+    auto [first, last] = std::pair(seen[i].first, seen[i].last);
+    if (plan.group_of[first] != plan.group_of[last]) {
+      first = plan.group_of[first];
+      while (last + 1 < plan.group_of.size() && plan.group_of[last + 1] == plan.group_of[last]) ++last;
+    }
+    // What another stream reads is not used for anything else: only the order of its own stream is known here.
+    const bool stays = seen[i].is_on_others;
+    groups[{&memory_for(slot), seen[i].stream}].push_back({i, stays ? 0 : first, stays ? nowhere : last, bytes});
+  }
+  for (auto& [key, values] : groups) {
+    plan.arenas.push_back({key.first, key.second, place(values, plan.offset_of)});
+    for (const Lifetime& value : values) plan.arena_of[value.slot] = plan.arenas.size() - 1;
+  }
+}
+
+// Cuts the launches into segments.
+class Cutter {
+ public:
+  Cutter(const Record& record, const std::vector<bool>& stands_alone, Plan& plan)
+      : record_(record),
+        stands_alone_(stands_alone),
+        plan_(plan),
+        written_by_(record.slots.size(), nowhere),
+        read_by_(record.slots.size()) {}
+
+  void run() {
+    std::size_t step = 0;
+    for (std::size_t i = 0; i <= record_.launches.size(); ++i) {
+      for (; step < record_.order.size() && record_.order[step].before == i; ++step) {
+        open_.clear();
+        plan_.actions.push_back({.order = record_.order[step]});
+      }
+      if (i < record_.launches.size()) add(i);
+    }
+  }
+
+ private:
+  void add(std::size_t number) {
+    const RecordedLaunch& launch = record_.launches[number];
+    std::vector<std::size_t> after;
+    const auto comes_after = [&](std::size_t segment) {
+      if (segment == nowhere || plan_.segments[segment].stream == launch.stream) return;
+      if (std::find(after.begin(), after.end(), segment) == after.end()) after.push_back(segment);
+    };
+    for (const RecordedUse& use : launch.uses) {
+      comes_after(written_by_[use.slot]);
+      if (!use.is_write) continue;
+      for (const std::size_t reader : read_by_[use.slot]) comes_after(reader);
+    }
+    for (const std::size_t segment : after) close(segment);
+    auto found = open_.find(launch.stream);
+    const bool fits = found != open_.end() && !stands_alone_[number] && !plan_.segments[found->second].stands_alone &&
+                      std::all_of(after.begin(), after.end(), [&](std::size_t each) {
+                        const auto& known = plan_.segments[found->second].after;
+                        return std::find(known.begin(), known.end(), each) != known.end();
+                      });
+    if (!fits) {
+      plan_.segments.push_back({.stream = launch.stream, .on = launch.on, .after = std::move(after)});
+      plan_.segments.back().stands_alone = stands_alone_[number];
+      plan_.actions.push_back({.segment = plan_.segments.size() - 1});
+      open_[launch.stream] = plan_.segments.size() - 1;
+    }
+    const std::size_t mine = open_[launch.stream];
+    note(number, mine);
+  }
+
+  void close(std::size_t segment) {
+    const auto found = open_.find(plan_.segments[segment].stream);
+    if (found != open_.end() && found->second == segment) open_.erase(found);
+  }
+
+  void note(std::size_t number, std::size_t mine) {
+    const RecordedLaunch& launch = record_.launches[number];
+    Segment& segment = plan_.segments[mine];
+    segment.launches.push_back(number);
+    segment.traffic_bytes += launch.traffic_bytes;
+    for (const RecordedUse& use : launch.uses) {
+      if (use.is_write) {
+        written_by_[use.slot] = mine;
+        read_by_[use.slot].clear();
+      } else if (read_by_[use.slot].empty() || read_by_[use.slot].back() != mine) {
+        read_by_[use.slot].push_back(mine);
+      }
+      if (const std::size_t arena = plan_.arena_of[use.slot]; arena != nowhere) {
+        if (std::find(segment.arenas.begin(), segment.arenas.end(), arena) == segment.arenas.end())
+          segment.arenas.push_back(arena);
+        continue;
+      }
+      const auto known =
+          std::find_if(segment.uses.begin(), segment.uses.end(), [&](const Segment::Use& each) { return each.slot == use.slot; });
+      if (known != segment.uses.end()) {
+        known->is_write = known->is_write || use.is_write;
+      } else {
+        segment.uses.push_back({use.slot, use.is_write});
+      }
+    }
+  }
+
+  const Record& record_;
+  const std::vector<bool>& stands_alone_;
+  Plan& plan_;
+  std::vector<std::size_t> written_by_;            // by slot: the segment
+  std::vector<std::vector<std::size_t>> read_by_;  // since it was written
+  std::map<DeviceStream*, std::size_t> open_;
+};
+
+}  // namespace
+
+DeviceMemory& memory_for(const Slot& slot) {
+  Runtime& instance = runtime(Site{});
+  if (slot.is_pinned) {
+    for (LogicalDevice* each : instance.devices()) {
+      if (each->staging() != nullptr) return *each->staging();
+    }
+  }
+  return instance.of(*slot.device).memory();
+}
+
+Plan make_plan(const Record& record, const std::vector<bool>& stands_alone) {
+  Plan plan;
+  plan.arena_of.assign(record.slots.size(), nowhere);
+  plan.offset_of.assign(record.slots.size(), 0);
+  plan.is_result.assign(record.slots.size(), false);
+  plan.stream_of.assign(record.slots.size(), nullptr);
+  for (const RecordedResult& each : record.results) {
+    if (each.slot != nowhere && record.slots[each.slot].kind == Slot::Kind::value) plan.is_result[each.slot] = true;
+  }
+  plan.group_of = find_groups(record);
+  plan_memory(record, plan);
+  Cutter(record, stands_alone, plan).run();
+  return plan;
+}
+
+}  // namespace tutti::graph

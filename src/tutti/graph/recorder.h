@@ -1,0 +1,104 @@
+// Records what a function does while it runs as it would without a record.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "tutti/base/error.h"
+#include "tutti/exec/dispatch.h"
+#include "tutti/graph/record.h"
+#include "tutti/hal/sync_mode.h"
+
+namespace tutti {
+
+// The function cannot be captured: its message tells all that stands in the way, each with the op, the line and the rule.
+struct CaptureRefused : InvalidState {
+  using InvalidState::InvalidState;
+};
+
+namespace graph {
+
+class Recorder final : public Executor, public LaunchListener {
+ public:
+  explicit Recorder(bool keeps_calls) : keeps_calls_(keeps_calls), first_cell_(VariableCell::next_number()) {}
+
+  // What a replay gets other values for. The tensor is one of its own, that nobody else holds.
+  void add_input(const Tensor& x);
+
+  void run(OpCall& call) override;
+  void launched(const Launched& launch) override;
+  void refuse(const char* op, Site site, const std::string& rule) override;
+  void heard_sync(const SyncRequest& request);
+
+  // When the function has returned these. Throws CaptureRefused. Null: it made variables that live on, as a first call may;
+  // the next call makes the record.
+  std::unique_ptr<Record> finish(std::span<const Tensor> results, Site captured);
+
+ private:
+  struct Made {
+    Tensor tensor;  // held, so that no two tensors have one address
+    const OpRow* op;
+    Site site;
+  };
+  struct Offender {
+    std::string op;
+    Site site;
+    std::string rule;
+  };
+  // The call that is passed on: the slots of its inputs.
+  struct Current {
+    const OpCall* call = nullptr;
+    std::vector<std::pair<const Buffer*, std::size_t>> inputs;
+  };
+
+  std::size_t add_slot(Slot slot, const Buffer& memory);
+  std::size_t slot_of(const TensorImpl& tensor);
+  std::size_t slot_of(const Use& use, std::size_t input, bool is_own_op);
+  std::size_t bind(const std::shared_ptr<VariableCell>& cell, Site site);
+  void note_outputs(OpCall& call);
+  void note_call(const OpCall& call);
+  void order(OpCall& call);
+  // Which draw of this op these are the numbers of, as in a gradient of dropout; nowhere: none.
+  [[nodiscard]] std::size_t drawn_before(const OpRow& op, const Attributes& attributes) const;
+  void hold_stream(DeviceStream& stream);
+  [[nodiscard]] std::ptrdiff_t start_of(std::size_t slot) const { return starts_[slot]; }
+
+  const bool keeps_calls_;
+  const std::uint64_t first_cell_;  // those with higher numbers were made by the function
+  std::unique_ptr<Record> record_ = std::make_unique<Record>();
+  std::vector<std::ptrdiff_t> starts_;  // of inputs: where the tensor begins in its memory
+  std::unordered_map<const TensorImpl*, std::size_t> by_tensor_;
+  std::unordered_map<const Buffer*, std::size_t> by_memory_;
+  std::vector<Tensor> inputs_;
+  std::vector<Made> made_;
+  std::map<std::pair<std::uint32_t, std::uint64_t>, std::size_t> events_;  // by the points they got
+  struct Drawn {
+    const OpRow* op;
+    Generator::Reserved numbers;
+  };
+  std::vector<Drawn> drawn_;
+  std::vector<Offender> offenders_;
+  Current current_;
+};
+
+// While it lives, the thread's calls and launches are recorded.
+class Recording {
+ public:
+  Recording(Recorder& recorder, Site site);
+  ~Recording();
+  Recording(const Recording&) = delete;
+  Recording& operator=(const Recording&) = delete;
+
+ private:
+  ExecutorScope calls_;
+  detail::OpenSyncScope syncs_;
+};
+
+}  // namespace graph
+
+}  // namespace tutti

@@ -1,0 +1,359 @@
+// Attention and its gradient: by a plan of cuDNN's, or, where it has none, by products over a strip of queries at a time.
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <utility>
+
+#include "tutti/backends/cuda/context.h"
+#include "tutti/exec/op_call.h"
+#include "tutti/exec/op_table.h"
+#include "tutti/kernels/cuda/attention_plan.h"
+#include "tutti/kernels/cuda/attention_rows.h"
+#include "tutti/kernels/cuda/columns.h"
+#include "tutti/kernels/cuda/copy.h"
+#include "tutti/kernels/cuda/device_input.h"
+#include "tutti/kernels/cuda/operand_product.h"
+#include "tutti/kernels/cuda/registration.h"
+
+namespace tutti::kernels::cuda {
+
+namespace {
+
+constexpr std::int64_t piece_alignment = 256;
+
+Operand turned_matrix(Operand operand) {
+  std::swap(operand.axes[2], operand.axes[3]);
+  return operand;
+}
+Operand rows_of_heads(Operand operand, std::int64_t first, std::int64_t count) {
+  operand.data += first * operand.axes[2].stride * static_cast<std::int64_t>(size_of(operand.dtype));
+  operand.axes[2].size = count;
+  return operand;
+}
+Operand dense_heads(std::byte* data, DType dtype, std::int64_t batch, std::int64_t heads, std::int64_t rows,
+                    std::int64_t columns) {
+  Operand out;
+  out.data = data;
+  out.dtype = dtype;
+  out.rank = 4;
+  out.axes[0] = {batch, heads * rows * columns};
+  out.axes[1] = {heads, rows * columns};
+  out.axes[2] = {rows, columns};
+  out.axes[3] = {columns, 1};
+  return out;
+}
+
+// The way without cuDNN. The same steps say how many bytes they work in and run.
+class Strips {
+ public:
+  Strips(const AttentionAttributes& attributes, const Operand& query, const Operand& key, const Operand& value)
+      : attributes_(attributes),
+        query_(query),
+        key_(key),
+        value_(value),
+        batch_(query.axes[0].size),
+        heads_(query.axes[1].size),
+        queries_(query.axes[2].size),
+        keys_(key.axes[2].size),
+        strip_(std::clamp<std::int64_t>(attributes.chunk, 1, std::max<std::int64_t>(1, queries_))) {}
+
+  // From the beginning of the scratch memory on.
+  [[nodiscard]] std::int64_t bytes(bool is_gradient) {
+    used_ = 0;
+    const Room room = take_room(nullptr, is_gradient);
+    const Operand weights = heads_like(nullptr, strip_, keys_);
+    std::int64_t most = std::max(operand_product_bytes(rows_of_heads(query_, 0, strip_), turned_matrix(key_)),
+                                 operand_product_bytes(weights, value_));
+    if (is_gradient) {
+      const Operand rows = heads_like(nullptr, strip_, width());
+      most =
+          std::max({most, operand_product_bytes(rows, turned_matrix(value_)), operand_product_bytes(turned_matrix(weights), rows),
+                    operand_product_bytes(turned_matrix(weights), rows_of_heads(query_, 0, strip_)),
+                    operand_product_bytes(weights, key_)});
+    }
+    return room.bytes + most;
+  }
+
+  void forward(const KernelCall& call, Queue& queue) {
+    const Room room = take_room(call.scratch().data, false);
+    for (std::int64_t first = 0; first < queries_; first += strip_) {
+      const WeightStrip strip = strip_at(first, call);
+      const Operand weights = heads_like(room.weights, strip.count, keys_);
+      product(rows_of_heads(query_, first, strip.count), turned_matrix(key_), weights.data, room, queue, call);
+      weigh(strip, weights.data, call.out(1).data, query_.dtype, queue, call);
+      const Operand part = heads_like(room.rows, strip.count, width());
+      product(weights, value_, part.data, room, queue, call);
+      copy_operand(part, rows_of_heads(call.out(), first, strip.count), queue, call);
+    }
+  }
+
+  void gradient(const KernelCall& call, Queue& queue) {
+    const Room room = take_room(call.scratch().data, true);
+    const Operand stats = call.in(4);
+    for (std::int64_t first = 0; first < queries_; first += strip_) {
+      const WeightStrip strip = strip_at(first, call);
+      const Operand weights = heads_like(room.weights, strip.count, keys_);
+      const Operand slopes = heads_like(room.slopes, strip.count, keys_);
+      const Operand query = rows_of_heads(query_, first, strip.count);
+      const Operand out = heads_like(room.rows, strip.count, width());
+      const Operand given = heads_like(room.given, strip.count, width());
+      copy_operand(rows_of_heads(call.in(3), first, strip.count), out, queue, call);
+      copy_operand(rows_of_heads(call.in(5), first, strip.count), given, queue, call);
+      product(query, turned_matrix(key_), weights.data, room, queue, call);
+      weigh_again(strip, weights.data, stats.data, query_.dtype, queue, call);
+      product(given, turned_matrix(value_), slopes.data, room, queue, call);
+      slope(strip, weights.data, slopes.data, out.data, given.data, width(), query_.dtype, queue, call);
+      const auto add = [&](const Operand& to) {
+        add_parts(room.part, 1, to.data, to.count(), first == 0, to.dtype, queue, call);
+      };
+      product(turned_matrix(weights), given, room.part, room, queue, call);
+      add(call.out(2));
+      product(turned_matrix(slopes), query, room.part, room, queue, call);
+      add(call.out(1));
+      const Operand of_query = heads_like(room.part, strip.count, query_.axes[3].size);
+      product(slopes, key_, of_query.data, room, queue, call);
+      copy_operand(of_query, rows_of_heads(call.out(0), first, strip.count), queue, call);
+    }
+  }
+
+ private:
+  struct Room {
+    std::byte* weights = nullptr;
+    std::byte* slopes = nullptr;
+    std::byte* rows = nullptr;
+    std::byte* given = nullptr;
+    std::byte* part = nullptr;
+    std::byte* product = nullptr;
+    std::int64_t bytes = 0;
+  };
+
+  [[nodiscard]] std::int64_t width() const { return value_.axes[3].size; }
+  [[nodiscard]] Operand heads_like(std::byte* data, std::int64_t rows, std::int64_t columns) const {
+    return dense_heads(data, query_.dtype, batch_, heads_, rows, columns);
+  }
+  std::byte* take(std::byte* scratch, std::int64_t elements) {
+    std::byte* const at = scratch == nullptr ? nullptr : scratch + used_;
+    const std::int64_t bytes = elements * static_cast<std::int64_t>(size_of(query_.dtype));
+    used_ += (bytes + piece_alignment - 1) / piece_alignment * piece_alignment;
+    return at;
+  }
+  Room take_room(std::byte* scratch, bool is_gradient) {
+    const std::int64_t all = batch_ * heads_;
+    used_ = 0;
+    Room room;
+    room.weights = take(scratch, all * strip_ * keys_);
+    room.rows = take(scratch, all * strip_ * width());
+    if (is_gradient) {
+      room.slopes = take(scratch, all * strip_ * keys_);
+      room.given = take(scratch, all * strip_ * width());
+      const std::int64_t features = query_.axes[3].size;
+      room.part = take(scratch, all * std::max(keys_ * std::max(features, width()), strip_ * features));
+    }
+    room.product = scratch == nullptr ? nullptr : scratch + used_;
+    room.bytes = used_;
+    return room;
+  }
+  [[nodiscard]] WeightStrip strip_at(std::int64_t first, const KernelCall& call) const {
+    WeightStrip strip{heads_, batch_ * heads_, queries_, first, std::min(strip_, queries_ - first), keys_, attributes_};
+    if (!attributes_.has_mask) return strip;
+    const Operand& mask = device_input(call, call.inputs - 1U);
+    strip.mask = reinterpret_cast<const std::uint8_t*>(mask.data);
+    for (std::size_t i = 0; i < 4; ++i) strip.mask_strides[i] = mask.axes[i].size == 1 ? 0 : mask.axes[i].stride;
+    return strip;
+  }
+  void product(const Operand& a, const Operand& b, std::byte* c, const Room& room, Queue& queue, const KernelCall& call) const {
+    multiply_operands(a, b, c, room.product, attributes_.tf32, queue, call);
+  }
+
+  AttentionAttributes attributes_;
+  Operand query_;
+  Operand key_;
+  Operand value_;
+  std::int64_t batch_;
+  std::int64_t heads_;
+  std::int64_t queries_;
+  std::int64_t keys_;
+  std::int64_t strip_;
+  std::int64_t used_ = 0;
+};
+
+AttentionTensor tensor_of(const Operand& operand) {
+  AttentionTensor out;
+  for (std::size_t i = 0; i < 4; ++i) {
+    out.sizes[i] = operand.axes[i].size;
+    out.strides[i] = operand.axes[i].stride;
+  }
+  return out;
+}
+
+// Features side by side, rows apart, and addresses that cuDNN's kernels can load from.
+bool suits_cudnn(const Operand& operand) {
+  const bool is_apart = operand.axes[0].stride > 0 && operand.axes[1].stride > 0 && operand.axes[2].stride > 0;
+  return operand.axes[3].stride == 1 && is_apart && reinterpret_cast<std::uintptr_t>(operand.data) % 16 == 0;
+}
+
+// A plan for so many batches and heads at a time.
+struct PartPlan {
+  std::shared_ptr<const CudnnPlan> plan;
+  std::int64_t batches = 0;
+  std::int64_t heads = 0;
+};
+
+// The gradient keeps the weights of all heads it works on. Where that is too much, fewer of them are worked on at a time.
+PartPlan plan_of(const AttentionAttributes& attributes, const std::array<Operand, 6>& in, bool is_gradient, int ordinal,
+                 Site site) {
+  const DType dtype = in[0].dtype;
+  if (!half_dtypes.contains(dtype) || attributes.has_mask) return {};
+  for (std::size_t i = 0; i < (is_gradient ? 6U : 3U); ++i) {
+    if (i != 4 && !suits_cudnn(in[i])) return {};
+  }
+  if (is_gradient && !in[4].is_dense()) return {};
+  AttentionKey key{.query = tensor_of(in[0]),
+                   .key = tensor_of(in[1]),
+                   .value = tensor_of(in[2]),
+                   .out = {},
+                   .given = {},
+                   .ordinal = ordinal,
+                   .dtype = dtype,
+                   .causal = attributes.causal,
+                   .is_gradient = is_gradient};
+  key.out = is_gradient ? tensor_of(in[3])
+                        : tensor_of(dense_heads(nullptr, dtype, key.query.sizes[0], key.query.sizes[1], key.query.sizes[2],
+                                                key.value.sizes[3]));
+  if (is_gradient) key.given = tensor_of(in[5]);
+  PartPlan part{attention_plan(key, site), key.query.sizes[0], key.query.sizes[1]};
+  const bool can_part = is_gradient && key.query.sizes[2] % 4 == 0;  // what each query's sums begin with stays aligned
+  while (can_part && part.plan == nullptr && (part.batches > 1 || part.heads % 2 == 0)) {
+    if (part.batches > 1) {
+      part.batches = 1;
+    } else {
+      part.heads /= 2;
+    }
+    for (AttentionTensor* each : {&key.query, &key.key, &key.value, &key.out, &key.given}) {
+      each->sizes[0] = part.batches;
+      each->sizes[1] = part.heads;
+    }
+    part.plan = attention_plan(key, site);
+  }
+  return part;
+}
+
+std::array<Operand, 6> inputs_of(const KernelCall& call, bool is_gradient) {
+  std::array<Operand, 6> out{};
+  for (std::size_t i = 0; i < (is_gradient ? 6U : 3U); ++i) out[i] = device_input(call, i);
+  return out;
+}
+
+bool has_elements(const std::array<Operand, 6>& in) { return in[0].count() > 0 && in[1].count() > 0 && in[2].count() > 0; }
+
+std::int64_t attention_bytes(const OpCall& call, bool is_gradient) {
+  std::array<Operand, 6> in{};
+  for (std::size_t i = 0; i < (is_gradient ? 6U : 3U); ++i) {
+    const TensorImpl& tensor = *call.inputs()[i].tensor;
+    in[i].data = tensor.kernel_address();
+    in[i].dtype = tensor.dtype();
+    in[i].rank = static_cast<std::uint8_t>(tensor.shape().size());
+    for (std::size_t axis = 0; axis < in[i].rank; ++axis) in[i].axes[axis] = {tensor.shape()[axis], tensor.strides()[axis]};
+  }
+  if (!has_elements(in)) return 0;
+  const auto attributes = call.attributes.as<AttentionAttributes>();
+  const int ordinal = static_cast<int>(call.inputs()[0].tensor->buffer()->device().physical().ordinal);
+  tutti::cuda::Context::of(ordinal).enter(call.site);
+  if (const PartPlan part = plan_of(attributes, in, is_gradient, ordinal, call.site); part.plan != nullptr)
+    return part.plan->workspace_bytes();
+  return Strips(attributes, in[0], in[1], in[2]).bytes(is_gradient);
+}
+std::int64_t forward_bytes(const OpCall& call, const Inference&) { return attention_bytes(call, false); }
+std::int64_t gradient_bytes(const OpCall& call, const Inference&) { return attention_bytes(call, true); }
+
+// Every operand of a plan, from one batch and head on, with the numbers of the host's that it reads while it is being launched.
+class Bindings {
+ public:
+  Bindings(const KernelCall& call, const AttentionAttributes& attributes, bool is_gradient, std::int64_t batch = 0,
+           std::int64_t head = 0)
+      : numbers_{static_cast<float>(attributes.scale), std::numeric_limits<float>::lowest(), 1.0F} {
+    using Uids = AttentionUids;
+    const auto at = [&](const Operand& operand) {
+      const std::int64_t elements = batch * operand.axes[0].stride + head * operand.axes[1].stride;
+      return operand.data + elements * static_cast<std::int64_t>(size_of(operand.dtype));
+    };
+    bind(Uids::query, at(call.in(0)));
+    bind(Uids::key, at(call.in(1)));
+    bind(Uids::value, at(call.in(2)));
+    bind(Uids::out, at(is_gradient ? call.in(3) : call.out()));
+    bind(Uids::stats, at(is_gradient ? call.in(4) : call.out(1)));
+    bind(Uids::scale, &numbers_[0]);
+    if (attributes.causal) bind(Uids::unseen, &numbers_[1]);
+    if (!is_gradient) return;
+    bind(Uids::given, at(call.in(5)));
+    bind(Uids::of_query, at(call.out(0)));
+    bind(Uids::of_key, at(call.out(1)));
+    bind(Uids::of_value, at(call.out(2)));
+    bind(Uids::one, &numbers_[2]);
+  }
+  Bindings(const Bindings&) = delete;
+  Bindings& operator=(const Bindings&) = delete;
+
+  [[nodiscard]] std::span<const std::int64_t> uids() const { return {uids_.data(), count_}; }
+  [[nodiscard]] std::span<void* const> pointers() const { return {pointers_.data(), count_}; }
+
+ private:
+  void bind(std::int64_t uid, void* pointer) {
+    uids_[count_] = uid;
+    pointers_[count_++] = pointer;
+  }
+  std::array<float, 3> numbers_;
+  std::array<std::int64_t, 12> uids_{};
+  std::array<void*, 12> pointers_{};
+  std::size_t count_ = 0;
+};
+
+template <bool is_gradient>
+void attention(const KernelCall& call, KernelContext& context) {
+  Queue& queue = queue_of(context);
+  const auto attributes = call.attributes->as<AttentionAttributes>();
+  const std::array<Operand, 6> in = inputs_of(call, is_gradient);
+  if (!has_elements(in)) {
+    for (std::size_t i = 0; i < call.outputs; ++i) {
+      const std::size_t bytes = static_cast<std::size_t>(call.out(i).count()) * size_of(call.out(i).dtype);
+      if (bytes > 0) check(cudaMemsetAsync(call.out(i).data, 0, bytes, queue.stream()), "filling with zeros", call);
+    }
+    return;
+  }
+  const PartPlan part = plan_of(attributes, in, is_gradient, queue.properties().ordinal, call.site);
+  if (part.plan != nullptr) {
+    void* const workspace = part.plan->workspace_bytes() > 0 ? call.scratch().data : nullptr;
+    for (std::int64_t batch = 0; batch < in[0].axes[0].size; batch += part.batches) {
+      for (std::int64_t head = 0; head < in[0].axes[1].size; head += part.heads) {
+        const Bindings bindings(call, attributes, is_gradient, batch, head);
+        part.plan->run(bindings.uids(), bindings.pointers(), workspace, queue, call);
+      }
+    }
+    return;
+  }
+  Strips strips(attributes, in[0], in[1], in[2]);
+  is_gradient ? strips.gradient(call, queue) : strips.forward(call, queue);
+}
+
+template <bool is_gradient>
+void prepare_attention(const KernelCall& call, KernelContext& context) {
+  Queue& queue = queue_of(context);
+  const auto attributes = call.attributes->as<AttentionAttributes>();
+  const std::array<Operand, 6> in = inputs_of(call, is_gradient);
+  if (!has_elements(in)) return;
+  queue.enter(call.site);
+  const auto plan = plan_of(attributes, in, is_gradient, queue.properties().ordinal, call.site).plan;
+  if (plan == nullptr) return;
+  const Bindings bindings(call, attributes, is_gradient);
+  plan->rehearse(bindings.uids(), bindings.pointers(), plan->workspace_bytes() > 0 ? call.scratch().data : nullptr);
+}
+
+}  // namespace
+
+[[maybe_unused]] static const bool attention_is_registered =
+    register_cuda_kernel("ScaledDotProductAttention", attention<false>, forward_bytes, floating_dtypes,
+                         prepare_attention<false>) &&
+    register_cuda_kernel("ScaledDotProductAttentionGrad", attention<true>, gradient_bytes, floating_dtypes,
+                         prepare_attention<true>);
+
+}  // namespace tutti::kernels::cuda

@@ -1,0 +1,40 @@
+// cuDNN's plans for attention in half precision, one for each shape, layout and device, kept for the next call.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+
+#include "tutti/kernels/cuda/cudnn_plan.h"
+
+namespace tutti::kernels::cuda {
+
+// (batch, heads, places, features)
+struct AttentionTensor {
+  std::array<std::int64_t, 4> sizes{};
+  std::array<std::int64_t, 4> strides{};
+};
+
+struct AttentionKey {
+  AttentionTensor query;
+  AttentionTensor key;
+  AttentionTensor value;
+  AttentionTensor out;
+  AttentionTensor given;  // of the gradient: that of the result
+  int ordinal = 0;
+  DType dtype{};
+  bool causal = false;
+  bool is_gradient = false;
+};
+
+// Null: cuDNN is not there or has no engine for it. Chooses where the key is new, which may block; launches nothing. The device
+// is current.
+std::shared_ptr<const CudnnPlan> attention_plan(const AttentionKey& key, Site site);
+
+// The operands' names in a plan. The last three are numbers of the host's.
+struct AttentionUids {
+  static constexpr std::int64_t query = 1, key = 2, value = 3, out = 4, stats = 5, given = 6, of_query = 7, of_key = 8,
+                                of_value = 9, scale = 10, unseen = 11, one = 12;
+};
+
+}  // namespace tutti::kernels::cuda

@@ -1,0 +1,382 @@
+#include <algorithm>
+#include <string>
+#include <unordered_set>
+#include <utility>
+
+#include "tutti/lint/analyser.h"
+#include "tutti/lint/names.h"
+
+namespace tutti::lint {
+
+namespace {
+
+using Names = std::unordered_set<std::string_view>;
+
+const Names filled{"zeros",        "ones",         "empty",         "full",           "rand",
+                   "randn",        "randint",      "randperm",      "arange",         "linspace",
+                   "logspace",     "eye",          "scalar_tensor", "range",          "empty_strided",
+                   "tril_indices", "triu_indices", "hann_window",   "hamming_window", "complex"};
+const Names checked_linalg{"inv", "solve",   "cholesky",  "eigh",       "eigvalsh", "eig",   "eigvals",
+                           "svd", "svdvals", "lu_factor", "ldl_factor", "pinv",     "lstsq", "matrix_rank"};
+const Names checked_torch{"inverse", "cholesky", "svd", "pinverse", "cholesky_inverse"};
+const Names host_functions{"is_tensor",
+                           "is_floating_point",
+                           "is_complex",
+                           "numel",
+                           "get_default_dtype",
+                           "finfo",
+                           "iinfo",
+                           "is_grad_enabled",
+                           "initial_seed",
+                           "set_num_threads",
+                           "get_num_threads",
+                           "manual_seed",
+                           "seed",
+                           "set_grad_enabled",
+                           "save",
+                           "broadcast_shapes",
+                           "Size",
+                           "is_storage",
+                           "use_deterministic_algorithms",
+                           "set_float32_matmul_precision",
+                           "typename",
+                           "result_type",
+                           "can_cast",
+                           "promote_types"};
+const Names boolean_functions{"isnan", "isinf", "isfinite",    "eq",         "ne",          "lt",          "le",
+                              "gt",    "ge",    "logical_and", "logical_or", "logical_not", "logical_xor", "isclose",
+                              "isin",  "any",   "all",         "signbit",    "greater",     "less"};
+const Names reducing{"sum",    "mean", "max", "min",    "prod",          "std",   "var", "norm", "argmax",
+                     "argmin", "any",  "all", "median", "count_nonzero", "trace", "dot", "dist"};
+const Names validated{"Normal",      "Categorical",
+                      "Bernoulli",   "Beta",
+                      "Gamma",       "Dirichlet",
+                      "Exponential", "Laplace",
+                      "LogNormal",   "MultivariateNormal",
+                      "Multinomial", "OneHotCategorical",
+                      "Poisson",     "Uniform",
+                      "Binomial",    "Cauchy",
+                      "Gumbel",      "HalfNormal",
+                      "StudentT",    "Geometric",
+                      "Weibull"};
+
+bool is_upper(char c) { return c >= 'A' && c <= 'Z'; }
+
+}  // namespace
+
+Value Analyser::device_of(const Value& value) const {
+  if (value.kind == Kind::device) return value;
+  if (value.kind == Kind::host && place_of_name(value.name) != Place::unknown)
+    return {.kind = Kind::device, .place = place_of_name(value.name)};
+  return {};
+}
+
+Element Analyser::element_of_dtype(const Arguments& arguments) const {
+  const Argument* const dtype = arguments.named("dtype");
+  if (dtype == nullptr || dtype->value.kind != Kind::dtype || dtype->value.name == nullptr) return Element::unknown;
+  return dtype->value.name->ends_with(".bool") ? Element::boolean : Element::number;
+}
+
+Value Analyser::make_tensor(NodeId call, const Arguments& arguments, bool is_copied) {
+  const Argument* const data = arguments.find(0, "data");
+  const Argument* const to = arguments.named("device");
+  Value device = to == nullptr ? default_device_ : device_of(to->value);
+  const bool is_tensor = data != nullptr && data->value.kind == Kind::tensor;
+  if (is_tensor && device.kind == Kind::unknown) return data->value;
+  Value out = tensor(device.kind == Kind::device ? device.place
+                     : to != nullptr             ? Place::unknown
+                                                 : Place::cpu,
+                     device.kind == Kind::device ? device.sure : Confidence::certain);
+  out.element = element_of_dtype(arguments);
+  if (data == nullptr) return out;
+  const Syntax kind = tree_[data->node].kind;
+  const NodeId literal = kind == Syntax::unary_operator ? tree_.child(data->node, Part::argument) : data->node;
+  const bool is_number =
+      literal != no_node && (tree_[literal].kind == Syntax::integer || tree_[literal].kind == Syntax::floating ||
+                             tree_[literal].kind == Syntax::true_ || tree_[literal].kind == Syntax::false_);
+  if (is_number) out.is_scalar = Known::yes, out.rank = 0;
+  if (kind == Syntax::list && out.element == Element::unknown) {
+    const NodeId item = first(data->node);
+    const bool is_truth = item != no_node && (tree_[item].kind == Syntax::true_ || tree_[item].kind == Syntax::false_);
+    out.element = is_truth ? Element::boolean : Element::number;
+    out.is_scalar = Known::no;
+  }
+  if (out.place != Place::cuda || is_tensor) return out;
+  std::vector<Edit> fix;
+  const NodeId callee = tree_.child(call, Part::function);
+  bool is_plain =
+      is_copied && is_number && tree_[callee].kind == Syntax::attribute && arguments.positions == 1 && !arguments.has_splat;
+  for (const Argument& argument : arguments.all) {
+    is_plain = is_plain && (argument.keyword.empty() || argument.keyword == "device" || argument.keyword == "dtype" ||
+                            argument.keyword == "requires_grad");
+  }
+  if (is_plain) {
+    const Node& name = tree_[tree_.child(callee, Part::attribute)];
+    const std::uint32_t before = tree_[data->node].begin;
+    fix = {{name.begin, name.end, "full"}, {before, before, "(), "}};
+  }
+  report(RuleId::create_from_host, call, out.sure, std::move(fix));
+  return out;
+}
+
+Value Analyser::make_filled(std::string_view name, const Arguments& arguments) {
+  const Argument* const to = arguments.named("device");
+  const Value device = to == nullptr ? default_device_ : device_of(to->value);
+  Value out = tensor(device.kind == Kind::device ? device.place
+                     : to != nullptr             ? Place::unknown
+                                                 : Place::cpu,
+                     device.kind == Kind::device ? device.sure
+                     : to != nullptr             ? Confidence::possible
+                                                 : Confidence::certain);
+  out.element = element_of_dtype(arguments);
+  if (out.element == Element::unknown && arguments.named("dtype") == nullptr && name != "full") out.element = Element::number;
+  if (const Argument* const pinned = arguments.named("pin_memory"); pinned != nullptr)
+    out.is_pinned = tree_[pinned->node].kind == Syntax::true_;
+  std::int8_t rank = 0;
+  bool is_rank_known = true;
+  const bool has_sizes = name == "zeros" || name == "ones" || name == "empty" || name == "rand" || name == "randn";
+  for (const Argument& argument : arguments.all) {
+    if (!argument.keyword.empty()) continue;
+    const Syntax kind = tree_[argument.node].kind;
+    if (kind == Syntax::tuple || kind == Syntax::list) {
+      for (NodeId at = first(argument.node); at != no_node; at = next(at)) ++rank;
+    } else {
+      is_rank_known = is_rank_known && kind == Syntax::integer && has_sizes;
+      ++rank;
+    }
+    // A size is a number of the host.
+    if (argument.value.kind == Kind::tensor && name != "full" && name != "complex")
+      read(argument.value, argument.node, RuleId::tensor_bounds);
+  }
+  if (name == "full" && arguments.at(0) != nullptr && tree_[arguments.at(0)->node].kind == Syntax::tuple) {
+    is_rank_known = true;
+    rank = 0;
+    for (NodeId at = first(arguments.at(0)->node); at != no_node; at = next(at)) ++rank;
+  }
+  if (name == "arange" || name == "linspace" || name == "randperm") is_rank_known = true, rank = 1;
+  if (name == "scalar_tensor") is_rank_known = true, rank = 0;
+  if (is_rank_known) {
+    out.rank = rank;
+    out.is_scalar = rank == 0 ? Known::yes : Known::no;
+  }
+  return out;
+}
+
+Value Analyser::make_loader(NodeId call, const Arguments& arguments) {
+  const auto [found, is_new] = loader_at_.try_emplace(call, static_cast<std::uint32_t>(loaders_.size()));
+  if (is_new) {
+    Loader& loader = loaders_.emplace_back();
+    loader.call = call;
+    const Argument* const pinned = arguments.named("pin_memory");
+    loader.is_pinned = arguments.has_splat                                               ? Known::unknown
+                       : pinned == nullptr || tree_[pinned->node].kind == Syntax::false_ ? Known::no
+                       : tree_[pinned->node].kind == Syntax::true_                       ? Known::yes
+                                                                                         : Known::unknown;
+  }
+  return {.kind = Kind::loader, .loader = found->second + 1};
+}
+
+Value Analyser::make_distribution(NodeId call, const Arguments& arguments) {
+  const Value over = combined(arguments);
+  const Argument* const validates = arguments.named("validate_args");
+  const bool is_checked = validates_distributions_ && (validates == nullptr || tree_[validates->node].kind != Syntax::false_);
+  if (is_checked) read(over, call, RuleId::distribution_check);
+  Value out{
+      .kind = Kind::distribution, .place = over.place, .sure = over.place == Place::cuda ? over.sure : Confidence::possible};
+  out.is_scalar = is_checked && over.place == Place::cuda ? Known::yes : Known::no;  // whether log_prob checks, too
+  if (over.kind != Kind::tensor || over.place == Place::cpu) return {.kind = Kind::distribution, .place = Place::cpu};
+  const std::string_view callee = text(tree_.child(call, Part::function));
+  if (callee.ends_with("Normal") && !callee.ends_with("LogNormal") && !callee.ends_with("MultivariateNormal") &&
+      !callee.ends_with("HalfNormal")) {
+    out.name = interned("Normal");
+  }
+  return out;
+}
+
+Value Analyser::call_torch_op(std::string_view name, NodeId call, const Arguments& arguments) {
+  Value out = combined(arguments);
+  const Argument* const given = arguments.at(0);
+  const Value object = given == nullptr                       ? Value{}
+                       : given->value.kind == Kind::container ? element_of(given->value)
+                                                              : given->value;
+  const auto say = [&](RuleId rule) {
+    if (out.kind == Kind::tensor && out.place != Place::cpu)
+      report(rule, call, out.place == Place::cuda ? out.sure : Confidence::possible);
+  };
+  if (object.kind == Kind::tensor) {
+    bool is_known = false;
+    const Value shaped = shaped_by_values(object, name, call, arguments, 1, is_known);
+    if (is_known) return shaped;
+  }
+  if (name == "where" && arguments.all.size() == 1) say(RuleId::nonzero);
+  if (name == "combinations") say(RuleId::masked_select);
+  if (name == "normal" && (arguments.find(1, "std") != nullptr && arguments.find(1, "std")->value.kind == Kind::tensor))
+    say(RuleId::sampling_check);
+  if (checked_torch.contains(name)) say(RuleId::linalg_check);
+  if (name == "normal" && out.kind != Kind::tensor) return make_filled("full", arguments);
+  if (name.ends_with("_like")) {
+    if (const Argument* const to = arguments.named("device"); to != nullptr) {
+      const Value device = device_of(to->value);
+      if (device.kind == Kind::device) out = tensor(device.place, device.sure);
+    } else if (given != nullptr && given->value.kind == Kind::tensor) {
+      out = given->value;
+      out.loader = 0;
+      out.is_pinned = false;
+    }
+    out.element = element_of_dtype(arguments);
+    return out;
+  }
+  if (boolean_functions.contains(name)) out.element = Element::boolean;
+  if (reducing.contains(name) && arguments.all.size() == 1 && out.kind == Kind::tensor) {
+    out.is_scalar = Known::yes;
+    out.rank = 0;
+  }
+  if (name.starts_with("arg")) out.element = Element::number;
+  return out;
+}
+
+Value Analyser::call_torch(std::string_view name, NodeId call, const Arguments& arguments) {
+  const auto is = [&](std::string_view prefix) { return name.starts_with(prefix); };
+  const Argument* const given = arguments.at(0);
+  if (name == "tensor" || name == "as_tensor" || name == "asarray") return make_tensor(call, arguments, name == "tensor");
+  if (filled.contains(name)) return make_filled(name, arguments);
+  if (name == "from_numpy" || name == "frombuffer" || name == "from_file") return tensor(Place::cpu);
+  if (name == "device") {
+    const Value device = given == nullptr ? Value{} : device_of(given->value);
+    return device.kind == Kind::device ? device : Value{.kind = Kind::device, .place = Place::cuda, .sure = Confidence::likely};
+  }
+  if (host_functions.contains(name)) return host();
+  if (name == "set_default_device") {
+    default_device_ = given == nullptr ? Value{} : device_of(given->value);
+    return host();
+  }
+  if (name == "compile" || name == "jit.script" || name == "nn.DataParallel" || name == "nn.parallel.DistributedDataParallel") {
+    return given == nullptr ? Value{} : given->value;
+  }
+  if (name == "cuda.synchronize" || name == "accelerator.synchronize" || name == "cuda.device_synchronize") {
+    report(RuleId::synchronize, call, Confidence::certain);
+    return host();
+  }
+  if (name == "cuda.empty_cache" || name == "cuda.memory.empty_cache" || name == "accelerator.empty_cache") {
+    report(RuleId::empty_cache, call, Confidence::certain);
+    return host();
+  }
+  if (name == "cuda.Stream" || name == "cuda.Event" || name == "cuda.current_stream" || name == "cuda.default_stream" ||
+      name == "Event" || name == "Stream") {
+    return {.kind = Kind::stream};
+  }
+  if (is("cuda.") && name.ends_with("Tensor")) {
+    if (given != nullptr && (given->value.kind == Kind::container || given->value.kind == Kind::array))
+      report(RuleId::create_from_host, call, Confidence::certain);
+    return tensor(Place::cuda);
+  }
+  if (name == "cuda.amp.GradScaler" || name == "amp.GradScaler") return {.kind = Kind::scaler};
+  if (is("cuda.") || is("backends.") || is("profiler.") || is("version."))
+    return name == "cuda.current_device" ? Value{.kind = Kind::device, .place = Place::cuda} : host();
+  if (name == "utils.data.DataLoader") return make_loader(call, arguments);
+  if (name == "utils.data.TensorDataset") return host();
+  if (name == "utils.tensorboard.SummaryWriter" || is("optim.") || is("amp.") || is("utils.")) return {};
+  if (is("distributions.")) {
+    const std::string_view last = name.substr(name.rfind('.') + 1);
+    if (name.ends_with("set_default_validate_args"))
+      validates_distributions_ = given == nullptr || tree_[given->node].kind != Syntax::false_;
+    return validated.contains(last) ? make_distribution(call, arguments) : Value{};
+  }
+  if (is("distributed.")) {
+    if (name == "distributed.barrier" || name == "distributed.monitored_barrier")
+      report(RuleId::barrier, call, Confidence::certain);
+    if (name.ends_with("_object") || name.ends_with("_object_list")) report(RuleId::object_collective, call, Confidence::likely);
+    return {};
+  }
+  if (name == "testing.assert_close") return call_torch_op("allclose", call, arguments);
+  if (is("linalg.")) {
+    const Value out = combined(arguments);
+    if (checked_linalg.contains(name.substr(7))) read(out, call, RuleId::linalg_check);
+    return out;
+  }
+  if (name == "nn.Parameter" || name == "nn.parameter.Parameter") {
+    Value out = given != nullptr && given->value.kind == Kind::tensor ? given->value : tensor(Place::cpu);
+    out.name = interned("parameter");
+    return out;
+  }
+  if (name == "nn.utils.clip_grad_norm_" || name == "nn.utils.clip_grad.clip_grad_norm_") {
+    const Argument* const raises = arguments.find(3, "error_if_nonfinite");
+    if (raises != nullptr && tree_[raises->node].kind == Syntax::true_) report(RuleId::clip_grad_check, call, Confidence::likely);
+    return tensor(Place::cuda, Confidence::likely);
+  }
+  if (is("nn.functional.")) {
+    const std::string_view function = name.substr(14);
+    if (function == "one_hot") {
+      const Argument* const classes = arguments.find(1, "num_classes");
+      const bool is_given = classes != nullptr && text(classes->node) != "-1";
+      if (!is_given && given != nullptr) read(given->value, call, RuleId::one_hot);
+    }
+    Value out = combined(arguments);
+    const bool is_loss = function.find("loss") != std::string_view::npos || function.find("entropy") != std::string_view::npos;
+    if (is_loss && arguments.named("reduction") == nullptr) out.is_scalar = Known::yes;
+    return out;
+  }
+  if (name.find(".calculate_") != std::string_view::npos || name.find("._calculate_") != std::string_view::npos) return host();
+  if (is("nn.init.") || is("nn.utils.")) return given == nullptr ? Value{} : given->value;
+  if (is("nn.") && is_upper(name[name.rfind('.') + 1])) {
+    const Argument* const to = arguments.named("device");
+    const Value device = to == nullptr ? default_device_ : device_of(to->value);
+    if (device.kind == Kind::device) return {.kind = Kind::module, .place = device.place, .sure = device.sure};
+    return {.kind = Kind::module, .place = to == nullptr && !arguments.has_splat ? Place::cpu : Place::unknown};
+  }
+  if (name.find('.') == std::string_view::npos && !is_upper(name[0])) return call_torch_op(name, call, arguments);
+  return {};
+}
+
+Value Analyser::call_jax(std::string_view name, NodeId call, const Arguments& arguments) {
+  const Value array{.kind = Kind::jax, .sure = Confidence::likely};
+  const Argument* const given = arguments.at(0);
+  if (name == "device_get") {
+    report(RuleId::jax_read, call, Confidence::likely);
+    return {.kind = Kind::array};
+  }
+  if (name == "block_until_ready") {
+    report(RuleId::jax_block, call, Confidence::likely);
+    return given == nullptr ? Value{} : given->value;
+  }
+  for (const std::string_view makes :
+       {"jit", "grad", "value_and_grad", "vmap", "pmap", "jacfwd", "jacrev", "hessian", "checkpoint"}) {
+    if (name == makes) return {.kind = Kind::jax_function};
+  }
+  if (name == "numpy.shape" || name == "numpy.ndim" || name == "numpy.issubdtype") return host();
+  if (name.starts_with("numpy.") || name.starts_with("random.") || name.starts_with("nn.") || name.starts_with("lax.") ||
+      name == "device_put")
+    return array;
+  return {};
+}
+
+Value Analyser::call_qualified(std::string_view path, NodeId call, const Arguments& arguments) {
+  const auto is = [&](std::string_view prefix) { return path.starts_with(prefix); };
+  if (is("torch.")) return call_torch(path.substr(6), call, arguments);
+  if (is("jax.")) return call_jax(path.substr(4), call, arguments);
+  if (is("numpy.")) {
+    const Argument* const given = arguments.at(0);
+    if (given != nullptr && given->value.kind == Kind::jax) read(given->value, call, RuleId::jax_read);
+    return {.kind = Kind::array};
+  }
+  if (is("math.")) {
+    for (const Argument& argument : arguments.all) {
+      if (argument.value.kind == Kind::tensor || argument.value.kind == Kind::jax)
+        read(argument.value, call, RuleId::python_scalar);
+    }
+    return host();
+  }
+  if (is("tqdm.") || is("rich.progress.")) {
+    const Argument* const over = arguments.find(0, "iterable");
+    return over == nullptr ? Value{} : over->value;
+  }
+  if (is("einops.")) return combined(arguments);
+  if (is("copy.")) return arguments.at(0) == nullptr ? Value{} : arguments.at(0)->value;
+  if (is("time.") || is("os.") || is("random.") || is("sys.") || is("json.") || is("re.")) return host();
+  const std::string_view last = path.substr(path.rfind('.') + 1);
+  if (last == "DataLoader") return make_loader(call, arguments);
+  if (sounds_like_module(last)) return call_value({.kind = Kind::module, .sure = Confidence::likely}, call, arguments);
+  return call_value({}, call, arguments);
+}
+
+}  // namespace tutti::lint

@@ -1,0 +1,74 @@
+// What the linter knows of a value in a program: a tensor, where it is, and how sure that is.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+
+#include "tutti/lint/finding.h"
+
+namespace tutti::lint {
+
+enum class Kind : std::uint8_t {
+  unknown,
+  host,  // a number, a string, a shape: nothing on a device
+  tensor,
+  array,  // of NumPy
+  jax,
+  jax_function,
+  module,  // of torch.nn
+  device,
+  dtype,
+  loader,
+  stream,  // or an event
+  scaler,
+  distribution,
+  container,
+  function,  // of this file
+  type,      // a class of this file
+  instance,  // of a class of this file
+  name,      // of another module: torch.nn.functional
+};
+
+enum class Place : std::uint8_t { unknown, cpu, cuda };
+enum class Element : std::uint8_t { unknown, boolean, number };
+enum class Known : std::uint8_t { unknown, no, yes };
+
+struct Value {
+  Kind kind = Kind::unknown;
+  Place place = Place::unknown;
+  Confidence sure = Confidence::certain;  // of the kind and the place
+  Element element = Element::unknown;
+  Known is_scalar = Known::unknown;  // has no dimension
+  std::int8_t rank = -1;             // number of dimensions, where known
+  bool is_pinned = false;
+  std::uint32_t index = 0;            // of a container, a function, a type or an instance's type
+  std::uint32_t loader = 0;           // the loader it came from, from 1
+  const std::string* name = nullptr;  // the qualified name, or the text of a string
+};
+
+inline Value host() { return {.kind = Kind::host}; }
+inline Value tensor(Place place, Confidence sure = Confidence::certain) {
+  return {.kind = Kind::tensor, .place = place, .sure = sure};
+}
+inline Value boolean(Value tensor) {
+  tensor.element = Element::boolean;
+  return tensor;
+}
+inline Confidence lower(Confidence a, Confidence b) { return std::min(a, b); }
+inline Confidence less_sure(Confidence from) { return from == Confidence::certain ? Confidence::likely : Confidence::possible; }
+
+// That it is on a GPU.
+inline Confidence sure_of(const Value& value) { return value.place == Place::cuda ? value.sure : Confidence::possible; }
+
+// "cuda", "cuda:1", "cpu"; unknown for any other text.
+inline Place place_of_name(const std::string* text) {
+  if (text == nullptr) return Place::unknown;
+  if (*text == "cuda" || text->starts_with("cuda:")) return Place::cuda;
+  return *text == "cpu" || text->starts_with("cpu:") ? Place::cpu : Place::unknown;
+}
+
+// Either of the two, as a branch leaves it.
+Value joined(const Value& a, const Value& b);
+
+}  // namespace tutti::lint

@@ -1,0 +1,190 @@
+#include "tutti/trace/gpu_idle.h"
+
+#include <algorithm>
+#include <map>
+#include <unordered_map>
+
+namespace tutti::tracing {
+
+namespace {
+
+constexpr std::uint64_t usual_launch = 5'000;  // ns: of a copy that holds up nobody
+constexpr std::uint64_t usual_delay = 2'000;   // ns from a launch to its begin, where nothing is before it
+constexpr std::uint64_t usual_call = 1'000;    // ns: of a wait for what has ended already
+constexpr std::size_t longest_queue = 1024;    // launches the driver takes before it holds up the host
+constexpr std::size_t none = static_cast<std::size_t>(-1);
+
+// A host that enqueues and waits, as one line of events, and the work of the GPU that they lead to.
+struct Event {
+  std::uint64_t begin = 0;
+  std::uint64_t end = 0;
+  std::size_t wait = none;             // of the list of waits; none: a launch
+  std::size_t waits_for = none;        // of the work: what has ended when the wait ends
+  std::vector<std::size_t> work = {};  // that a launch leads to
+};
+
+struct Part {
+  std::uint64_t begin = 0;
+  std::uint64_t end = 0;
+  std::vector<const WorkBody*> work;   // by begin
+  std::vector<const HostWait*> waits;  // by begin
+  std::vector<Event> events;           // by begin
+};
+
+bool is_timed_by_device(WaitKind kind) {
+  return kind == WaitKind::stream || kind == WaitKind::event || kind == WaitKind::context || kind == WaitKind::poll ||
+         kind == WaitKind::copy || kind == WaitKind::staging;
+}
+
+bool is_copy(const HostWait& wait) { return wait.kind == WaitKind::copy || wait.kind == WaitKind::staging; }
+
+// What has ended last when the wait ends.
+std::size_t waited_for(const Part& part, const std::vector<std::size_t>& by_end, const HostWait& wait) {
+  const auto after = std::upper_bound(by_end.begin(), by_end.end(), wait.end,
+                                      [&](std::uint64_t time, std::size_t work) { return time < part.work[work]->end; });
+  if (!is_timed_by_device(wait.kind) || after == by_end.begin()) return none;
+  const std::size_t last = *(after - 1);
+  return part.work[last]->end + just_before >= wait.begin ? last : none;
+}
+
+void add_events(Part& part, const ProcessTrace& trace) {
+  std::unordered_map<std::uint32_t, std::vector<std::size_t>> work_of;
+  for (std::size_t i = 0; i < part.work.size(); ++i) work_of[part.work[i]->correlation].push_back(i);
+  std::vector<Event> launches;
+  for (const LaunchBody& launch : trace.launches) {
+    const auto led_to = work_of.find(launch.correlation);
+    if (led_to != work_of.end()) launches.push_back({launch.begin, launch.end, none, none, led_to->second});
+  }
+  const auto earlier = [](const Event& a, const Event& b) { return a.begin < b.begin; };
+  std::stable_sort(launches.begin(), launches.end(), earlier);
+  std::vector<std::size_t> by_end(part.work.size());
+  for (std::size_t i = 0; i < by_end.size(); ++i) by_end[i] = i;
+  std::sort(by_end.begin(), by_end.end(), [&](std::size_t a, std::size_t b) { return part.work[a]->end < part.work[b]->end; });
+  for (std::size_t i = 0; i < part.waits.size(); ++i) {
+    const HostWait& wait = *part.waits[i];
+    Event event{wait.begin, wait.end, i, waited_for(part, by_end, wait)};
+    const auto inside = std::lower_bound(launches.begin(), launches.end(), Event{wait.begin}, earlier);
+    if (inside != launches.end() && inside->begin < wait.end) {
+      if (!is_copy(wait)) continue;  // other threads went on meanwhile: nothing of theirs was held up
+      // The copy is enqueued, and then the host waits for it.
+      inside->end = std::min(inside->end, inside->begin + usual_launch);
+      event.begin = inside->end;
+    }
+    part.events.push_back(std::move(event));
+  }
+  part.events.insert(part.events.end(), launches.begin(), launches.end());
+  std::stable_sort(part.events.begin(), part.events.end(), earlier);
+}
+
+std::optional<Part> part_of(const HostWaits& all, const std::optional<Steps>& steps, const std::vector<ProcessTrace>& traces) {
+  std::size_t process = 0;
+  for (std::size_t i = 0; i < traces.size(); ++i) {
+    if (traces[i].work.size() > traces[process].work.size()) process = i;
+  }
+  if (steps) process = steps->process;
+  if (process >= traces.size() || traces[process].work.empty()) return std::nullopt;
+  Part out;
+  out.begin = steps ? steps->begin : traces[process].work.front().begin;
+  out.end = steps ? steps->end : out.begin;
+  for (const WorkBody& work : traces[process].work) {
+    if (!steps) out.end = std::max(out.end, work.end);
+    if (work.end >= work.begin && work.begin >= out.begin && (!steps || work.end <= out.end)) out.work.push_back(&work);
+  }
+  for (const HostWait& wait : all.waits) {
+    if (wait.process == process && wait.begin >= out.begin && wait.end <= out.end) out.waits.push_back(&wait);
+  }
+  if (out.work.empty()) return std::nullopt;
+  std::sort(out.work.begin(), out.work.end(), [](const WorkBody* a, const WorkBody* b) { return a->begin < b->begin; });
+  std::stable_sort(out.waits.begin(), out.waits.end(), [](const HostWait* a, const HostWait* b) { return a->begin < b->begin; });
+  add_events(out, traces[process]);
+  return out;
+}
+
+// A gap that the host opened by waiting until the GPU had nothing left is that wait's, for as long as the wait had held it up;
+// what a call blocks inside a gap is its own.
+void add_idle(const Part& part, GpuCost& out) {
+  std::unordered_map<std::uint32_t, std::uint64_t> launched;
+  for (const Event& event : part.events) {
+    for (const std::size_t work : event.work) launched[part.work[work]->correlation] = event.begin;
+  }
+  std::size_t first = 0;
+  std::uint64_t busy_until = part.begin;
+  for (const WorkBody* work : part.work) {
+    const std::uint64_t from = busy_until;
+    out.busy += work->end - std::min(work->end, std::max(from, work->begin));
+    busy_until = std::max(busy_until, work->end);
+    if (work->begin <= from) continue;
+    const auto launch = launched.find(work->correlation);
+    if (launch == launched.end() || launch->second <= from) continue;  // it was there in time: the device's own matter
+    while (first < part.waits.size() && part.waits[first]->end + just_before < from) ++first;
+    for (std::size_t i = first; i < part.waits.size() && part.waits[i]->begin < launch->second; ++i) {
+      const HostWait& wait = *part.waits[i];
+      const std::uint64_t gap = work->begin - from;
+      const bool drained = wait.begin <= from;
+      const std::uint64_t inside =
+          std::min(wait.end, work->begin) - std::min(std::max(wait.begin, from), std::min(wait.end, work->begin));
+      out.sites[wait.site].idle += drained ? std::min(wait.time(), gap) : inside;
+    }
+  }
+}
+
+// The same host and the same work again, with the waits of `without` left out (none: with all of them; every_site: with none).
+constexpr std::size_t every_site = none - 1;
+std::uint64_t simulate(const Part& part, std::size_t without) {
+  std::uint64_t host = part.begin;
+  std::uint64_t host_was = part.begin;  // when the host was free in fact
+  std::vector<std::uint64_t> ended(part.work.size(), 0);
+  std::unordered_map<std::uint64_t, std::uint64_t> streams;
+  std::vector<std::uint64_t> queue;  // ends of what launches led to, in order
+  std::uint64_t last = part.begin;
+  for (const Event& event : part.events) {
+    host += event.begin - std::min(event.begin, host_was);  // work of the host's own
+    const bool overlaps = event.begin < host_was;
+    host_was = std::max(host_was, event.end);
+    const bool is_left_out = event.wait != none && (without == every_site || part.waits[event.wait]->site == without);
+    if (event.wait != none) {
+      if (is_left_out) continue;
+      if (event.waits_for == none || ended[event.waits_for] == 0) {
+        if (!overlaps) host += event.end - event.begin;
+      } else {
+        const std::uint64_t latency = event.end - std::min(event.end, part.work[event.waits_for]->end);
+        host = std::max(host + usual_call, ended[event.waits_for] + latency);
+      }
+      continue;
+    }
+    if (queue.size() >= longest_queue) host = std::max(host, queue[queue.size() - longest_queue]);
+    if (!overlaps) host += event.end - event.begin;
+    for (const std::size_t index : event.work) {
+      const WorkBody& work = *part.work[index];
+      std::uint64_t& stream = streams[(static_cast<std::uint64_t>(work.device) << 32U) + work.stream];
+      stream = std::max(stream, host + usual_delay) + (work.end - work.begin);
+      ended[index] = stream;
+      last = std::max(last, stream);
+      queue.push_back(stream);
+    }
+  }
+  host += part.end - std::min(part.end, host_was);
+  return std::max(last, host) - part.begin;
+}
+
+}  // namespace
+
+std::optional<GpuCost> gpu_cost(const HostWaits& all, const std::optional<Steps>& steps,
+                                const std::vector<ProcessTrace>& traces) {
+  const std::optional<Part> part = part_of(all, steps, traces);
+  if (!part) return std::nullopt;
+  GpuCost out;
+  out.time = part->end - part->begin;
+  out.sites.resize(all.sites.size());
+  add_idle(*part, out);
+  out.simulated = simulate(*part, none);
+  out.gain = out.simulated - std::min(out.simulated, simulate(*part, every_site));
+  for (std::size_t i = 0; i < out.sites.size(); ++i) {
+    const bool is_there =
+        std::any_of(part->waits.begin(), part->waits.end(), [&](const HostWait* wait) { return wait->site == i; });
+    if (is_there) out.sites[i].gain = out.simulated - std::min(out.simulated, simulate(*part, i));
+  }
+  return out;
+}
+
+}  // namespace tutti::tracing

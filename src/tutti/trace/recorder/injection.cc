@@ -1,0 +1,109 @@
+// What the driver calls when a program begins to use CUDA (CUDA_INJECTION64_PATH names this library).
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <cstdlib>
+#include <ctime>
+#include <string>
+#include <string_view>
+
+#include "tutti/trace/recorder/recorder.h"
+
+namespace tutti::tracing {
+
+namespace {
+
+constexpr std::size_t most_command = 1U << 16;
+
+void say(const std::string& words) {
+  const std::string line = "tutti trace: process " + std::to_string(::getpid()) + ": " + words + "\n";
+  (void)!::write(STDERR_FILENO, line.data(), line.size());
+}
+
+std::string command_line() {
+  std::string out;
+  const int file = ::open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
+  if (file < 0) return out;
+  std::array<char, 4096> part;
+  for (ssize_t read = 0; out.size() < most_command && (read = ::read(file, part.data(), part.size())) > 0;)
+    out.append(part.data(), static_cast<std::size_t>(read));
+  ::close(file);
+  return out;
+}
+
+void begin() {
+  const char* asked = std::getenv(recorder_variable);
+  if (asked == nullptr) return;  // some other program's use of the library
+  const std::string_view words = asked;
+  const std::size_t colon = words.find(':');
+  if (colon == std::string_view::npos) return;
+  const bool records_work = words.substr(0, colon) == "work";
+  Recorder& all = recorder();
+  if (!all.output.open(std::string(words.substr(colon + 1)))) {
+    say("runs untraced: no file can be made in " + std::string(words.substr(colon + 1)));
+    return;
+  }
+  if (void* driver = ::dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD))
+    ask_pointer = reinterpret_cast<decltype(ask_pointer)>(::dlsym(driver, "cuPointerGetAttribute"));
+  std::string why_not = all.cupti.open();
+  all.stacks.python().find();
+  all.begin_process(command_line(), records_work);
+  if (!all.stacks.python().why_not().empty()) all.output.note(all.stacks.python().why_not());
+  if (why_not.empty()) why_not = all.subscribe();
+  if (!why_not.empty()) {
+    all.output.note("untraced: " + why_not);
+    say("runs untraced: " + why_not);
+    all.output.forget();
+    return;
+  }
+  if (records_work) {
+    if (const std::string missing = all.record_work(); !missing.empty()) {
+      all.output.note(missing);
+      say(missing);
+    }
+  }
+  Recorder::listen_at_door();
+  // CUDA does not work in a forked child; what it executes is a process of its own.
+  ::pthread_atfork(nullptr, nullptr, [] { recorder().output.forget(); });
+  std::atexit([] { recorder().end_process(); });
+}
+
+}  // namespace
+
+void Recorder::begin_process(const std::string& command, bool records_work) {
+  ProcessBody process{};
+  process.begin = now();
+  timespec time{};
+  ::clock_gettime(CLOCK_REALTIME, &time);
+  process.realtime = static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000ULL + static_cast<std::uint64_t>(time.tv_nsec);
+  process.pid = static_cast<std::uint32_t>(::getpid());
+  process.parent = static_cast<std::uint32_t>(::getppid());
+  if (cupti.get_version != nullptr) cupti.get_version(&process.cupti_version);
+  process.python = output.text(stacks.python().version());
+  process.records_work = records_work ? 1 : 0;
+  output.append(RecordKind::process, &process, sizeof process, command.data(), command.size());
+}
+
+void Recorder::end_process() {
+  if (!output.is_open()) return;
+  flush_work();
+  output.append(RecordKind::end, EndBody{now(), seen.load(), unkept.load()});
+}
+
+}  // namespace tutti::tracing
+
+extern "C" __attribute__((visibility("default"))) int InitializeInjection() {
+  static std::atomic<bool> is_begun{false};
+  if (!is_begun.exchange(true)) {
+    try {
+      tutti::tracing::begin();
+    } catch (...) {
+      // The program runs untraced rather than not at all.
+    }
+  }
+  return 1;
+}

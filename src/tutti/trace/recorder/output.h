@@ -1,0 +1,40 @@
+// The file of this process: records are appended whole, each by one write, so that nothing is lost however the process ends.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "tutti/trace/format.h"
+
+namespace tutti::tracing {
+
+class Output {
+ public:
+  // A new file in the folder, named after the process. False: it could not be made; errno says why.
+  bool open(const std::string& folder);
+  // In a forked child: what is written there would be mixed with its parent's.
+  void forget() noexcept;
+  [[nodiscard]] bool is_open() const noexcept { return file_.load(std::memory_order_relaxed) >= 0; }
+
+  // False: the file has reached its bound, or the disk is full.
+  bool append(RecordKind kind, const void* head, std::size_t head_bytes, const void* tail = nullptr, std::size_t tail_bytes = 0);
+  template <class Body>
+  bool append(RecordKind kind, const Body& body) {
+    return append(kind, &body, sizeof body);
+  }
+  void note(std::string_view words) { append(RecordKind::note, words.data(), words.size()); }
+  // Written once; the same id for the same text. An empty text has none.
+  std::uint32_t text(std::string_view words);
+
+ private:
+  std::atomic<int> file_{-1};
+  std::atomic<std::uint64_t> written_{0};
+  std::mutex mutex_;  // of the texts
+  std::unordered_map<std::string, std::uint32_t> texts_;
+};
+
+}  // namespace tutti::tracing

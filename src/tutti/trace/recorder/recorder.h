@@ -1,0 +1,47 @@
+// What happens at each call of the driver that can hold up the host.
+#pragma once
+
+#include <cupti.h>
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <string>
+
+#include "tutti/trace/recorder/blocking_calls.h"
+#include "tutti/trace/recorder/cupti_library.h"
+#include "tutti/trace/recorder/output.h"
+#include "tutti/trace/recorder/stacks.h"
+
+namespace tutti::tracing {
+
+std::uint64_t now() noexcept;  // CLOCK_MONOTONIC
+
+struct Recorder {
+  Output output;
+  Stacks stacks{output};
+  CuptiLibrary cupti;
+  std::atomic<std::uint64_t> seen{0};
+  std::atomic<std::uint64_t> unkept{0};
+
+  static constexpr std::size_t most_functions = 4096;
+  std::array<CallClass, most_functions> classes{};
+  std::array<std::uint32_t, most_functions> names{};  // texts
+
+  // Subscribes to what can block; what is in the way, or nothing.
+  std::string subscribe();
+  // What the GPU does from now on, too.
+  std::string record_work();
+  void flush_work();
+  // Waits of Tutti's own, which poll a word that the GPU writes.
+  static void listen_at_door();
+  void begin_process(const std::string& command_line, bool records_work);
+  void end_process();
+  // Of the calling thread; its name goes to the file with its first wait.
+  void add(WaitBody wait);
+};
+
+// The one of this process; lives for ever.
+Recorder& recorder();
+
+}  // namespace tutti::tracing

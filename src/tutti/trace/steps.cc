@@ -1,0 +1,123 @@
+#include "tutti/trace/steps.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+namespace tutti::tracing {
+
+namespace {
+
+constexpr std::uint64_t fewest_steps = 5;
+constexpr double longer = 1.5;  // than the usual step: still warming up
+
+// Something that happened, of one kind or another.
+struct Mark {
+  std::uint64_t time;
+  std::size_t kind;
+};
+using Line = std::vector<Mark>;
+
+// Setting up allocates and loads again and again, too.
+bool belongs_to_steps(WaitKind kind) {
+  return kind != WaitKind::allocation && kind != WaitKind::release && kind != WaitKind::host_memory && kind != WaitKind::loading;
+}
+
+// What most kinds have in common is how often the steps ran; each begins with the first of these. When they began, or nothing.
+std::vector<std::uint64_t> begins_of(const Line& line, std::size_t& marker) {
+  std::map<std::size_t, std::uint64_t> counts;
+  for (const Mark& mark : line) ++counts[mark.kind];
+  std::map<std::uint64_t, std::uint64_t> kinds_with;
+  for (const auto& [kind, count] : counts) {
+    if (count >= fewest_steps) ++kinds_with[count];
+  }
+  const auto usual = std::max_element(kinds_with.begin(), kinds_with.end(), [](const auto& a, const auto& b) {
+    return a.second != b.second ? a.second < b.second : a.first < b.first;
+  });
+  if (usual == kinds_with.end()) return {};
+  marker = std::find_if(line.begin(), line.end(), [&](const Mark& mark) { return counts[mark.kind] == usual->first; })->kind;
+  std::vector<std::uint64_t> out;
+  for (const Mark& mark : line) {
+    if (mark.kind == marker) out.push_back(mark.time);
+  }
+  return out;
+}
+
+std::uint64_t median(std::vector<std::uint64_t> values) {
+  std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2), values.end());
+  return values[values.size() / 2];
+}
+
+}  // namespace
+
+std::uint64_t Steps::quantile(double part) const {
+  if (times.empty()) return 0;
+  std::vector<std::uint64_t> sorted = times;
+  std::sort(sorted.begin(), sorted.end());
+  return sorted[static_cast<std::size_t>(std::lround(part * static_cast<double>(sorted.size() - 1)))];
+}
+
+namespace {
+
+void take_steps(Steps& out, const std::vector<std::uint64_t>& begins) {
+  std::vector<std::uint64_t> times;
+  for (std::size_t i = 1; i < begins.size(); ++i) times.push_back(begins[i] - begins[i - 1]);
+  const auto usual = static_cast<double>(median({times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2), times.end()}));
+  std::size_t first = 0;
+  while (first + 1 < times.size() && static_cast<double>(times[first]) > longer * usual) ++first;
+  out.warm_up = first;
+  out.begin = begins[first];
+  out.end = begins.back();
+  out.times.assign(times.begin() + static_cast<std::ptrdiff_t>(first), times.end());
+}
+
+// Of the process and thread with the most waits.
+std::vector<std::uint64_t> steps_by_waits(const HostWaits& all, Steps& out) {
+  std::map<std::pair<std::size_t, std::uint32_t>, Line> lines;
+  for (const HostWait& wait : all.waits) {
+    if (belongs_to_steps(wait.kind)) lines[{wait.process, wait.thread}].push_back({wait.begin, wait.site});
+  }
+  const auto most = std::max_element(lines.begin(), lines.end(),
+                                     [](const auto& a, const auto& b) { return a.second.size() < b.second.size(); });
+  if (most == lines.end()) return {};
+  std::size_t marker = 0;
+  std::vector<std::uint64_t> begins = begins_of(most->second, marker);
+  out.site = marker;
+  out.process = most->first.first;
+  return begins;
+}
+
+// Of the process with the most work.
+std::vector<std::uint64_t> steps_by_kernels(const std::vector<ProcessTrace>& traces, Steps& out) {
+  const auto most = std::max_element(traces.begin(), traces.end(),
+                                     [](const ProcessTrace& a, const ProcessTrace& b) { return a.work.size() < b.work.size(); });
+  if (most == traces.end()) return {};
+  Line line;
+  for (const WorkBody& work : most->work) line.push_back({work.begin, work.name});
+  std::stable_sort(line.begin(), line.end(), [](const Mark& a, const Mark& b) { return a.time < b.time; });
+  std::size_t marker = 0;
+  std::vector<std::uint64_t> begins = begins_of(line, marker);
+  out.kernel = most->text_of(static_cast<std::uint32_t>(marker));
+  out.process = static_cast<std::size_t>(most - traces.begin());
+  return begins;
+}
+
+}  // namespace
+
+std::optional<Steps> find_steps(HostWaits& all, const std::vector<ProcessTrace>& traces) {
+  Steps out;
+  std::vector<std::uint64_t> begins = steps_by_waits(all, out);
+  // A loop that does not wait has more steps than what waits came again elsewhere.
+  Steps by_kernels;
+  const std::vector<std::uint64_t> others = steps_by_kernels(traces, by_kernels);
+  if (others.size() > begins.size()) {
+    begins = others;
+    out = by_kernels;
+  }
+  if (begins.empty()) return std::nullopt;
+  take_steps(out, begins);
+  for (HostWait& wait : all.waits) wait.is_warm_up = wait.begin < out.begin;
+  return out;
+}
+
+}  // namespace tutti::tracing

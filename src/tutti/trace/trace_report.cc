@@ -1,0 +1,129 @@
+#include "tutti/trace/trace_report.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+#include <utility>
+
+#include "tutti/base/text.h"
+#include "tutti/trace/seen_sites.h"
+#include "tutti/trace/wait_class.h"
+
+namespace tutti::tracing {
+
+namespace {
+
+constexpr std::uint64_t at_once = 6'000;      // ns: a call into the driver that has nothing to wait for
+constexpr std::uint64_t just_after = 30'000;  // ns between waits that could be one
+
+TracedProcess describe(const ProcessTrace& trace) {
+  TracedProcess out;
+  out.pid = trace.process.pid;
+  for (const std::string& word : trace.command) out.command += text(out.command.empty() ? "" : " ", word);
+  out.python = trace.python;
+  out.waits = trace.waits.size();
+  out.has_ended = trace.end.has_value();
+  std::uint64_t last = trace.end ? trace.end->end : trace.process.begin;
+  for (const WaitBody& wait : trace.waits) last = std::max(last, wait.end);
+  out.time = last - std::min(last, trace.process.begin);
+  out.notes = trace.notes;
+  if (!trace.damage.empty()) out.notes.push_back(text("of its file, ", trace.damage));
+  if (trace.end && trace.end->unkept != 0)
+    out.notes.push_back(
+        text(trace.end->unkept, " of its waits are missing: the file had reached ", human_bytes(most_file_bytes)));
+  return out;
+}
+
+bool reads_small_value(const HostWait& wait) {
+  return wait.direction == CopyDirection::to_host && wait.bytes <= most_small_value;
+}
+
+using Stacks = std::vector<std::map<std::uint32_t, ResolvedStack>>;
+
+std::vector<WaitSite> sum_up(const HostWaits& all, const Stacks& stacks) {
+  std::vector<WaitSite> out(all.sites.size());
+  for (std::size_t i = 0; i < out.size(); ++i) out[i].key = all.sites[i];
+  std::map<std::pair<std::size_t, std::uint32_t>, const HostWait*> last;  // of a thread
+  for (const HostWait& wait : all.waits) {
+    WaitSite& site = out[wait.site];
+    const ResolvedStack* stack = nullptr;
+    if (const auto found = stacks[wait.process].find(wait.stack); found != stacks[wait.process].end()) stack = &found->second;
+    if (site.all() == 0 || wait.time() > site.longest) {
+      site.longest = wait.time();
+      if (stack != nullptr) {
+        site.stack = stack->lines;
+        site.native_names = stack->native_names;
+      }
+    }
+    site.kind = wait.kind;
+    site.direction = wait.direction;
+    site.memory = std::max(site.memory, wait.memory);
+    site.bytes = std::max(site.bytes, wait.bytes);
+    ++(wait.is_warm_up ? site.warm_up : site.waits);
+    (wait.is_warm_up ? site.warm_up_time : site.time) += wait.time();
+    if (wait.time() <= at_once) ++site.instant;
+    if (stack != nullptr && stack->is_of_main_thread) ++site.of_main_thread;
+    const HostWait*& before = last[{wait.process, wait.thread}];
+    if (before != nullptr && reads_small_value(*before) && reads_small_value(wait) && wait.begin - before->end < just_after) {
+      ++site.in_a_row;
+      site.previous = before->site;
+    }
+    before = &wait;
+  }
+  return out;
+}
+
+// Best first; what refers to a site by its number is renumbered.
+void rank(std::vector<WaitSite>& sites, HostWaits& all, std::optional<Steps>& steps) {
+  std::vector<std::size_t> order(sites.size());
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    const auto weight = [](const WaitSite& site) {
+      return std::tuple(site.cost.gain, site.cost.idle, site.time, site.warm_up_time);
+    };
+    return weight(sites[a]) > weight(sites[b]);
+  });
+  std::vector<std::size_t> place(sites.size());
+  std::vector<WaitSite> ranked;
+  for (const std::size_t old : order) {
+    place[old] = ranked.size();
+    ranked.push_back(std::move(sites[old]));
+  }
+  for (WaitSite& site : ranked) site.previous = place[site.previous];
+  for (HostWait& wait : all.waits) wait.site = place[wait.site];
+  if (steps && steps->site) steps->site = place[*steps->site];
+  all.sites.clear();
+  for (const WaitSite& site : ranked) all.sites.push_back(site.key);
+  sites = std::move(ranked);
+}
+
+}  // namespace
+
+TraceReport make_report(const std::vector<ProcessTrace>& traces) {
+  TraceReport out;
+  Stacks stacks;
+  for (std::size_t i = 0; i < traces.size(); ++i) {
+    out.processes.push_back(describe(traces[i]));
+    stacks.push_back(resolve_stacks(traces[i]));
+    add_waits(out.waits, i, traces[i], stacks.back());
+  }
+  out.host_callbacks = out.waits.host_callbacks;
+  out.steps = find_steps(out.waits, traces);
+  out.sites = sum_up(out.waits, stacks);
+  out.gpu = gpu_cost(out.waits, out.steps, traces);
+  if (out.gpu) {
+    for (std::size_t i = 0; i < out.sites.size(); ++i) out.sites[i].cost = out.gpu->sites[i];
+    out.gpu->sites.clear();
+  }
+  rank(out.sites, out.waits, out.steps);
+  // A copy that was joined to the wait for it leaves its own site without a wait.
+  while (!out.sites.empty() && out.sites.back().all() == 0) {
+    out.sites.pop_back();
+    out.waits.sites.pop_back();
+  }
+  read_sources(out.sites);
+  for (WaitSite& site : out.sites) site.verdict = classify(site, out.sites);
+  return out;
+}
+
+}  // namespace tutti::tracing

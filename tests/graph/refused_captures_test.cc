@@ -1,0 +1,111 @@
+// What cannot be replayed is refused with everything that stands in the way: op, line and rule; the program goes on.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "conformance/backend.h"
+#include "graph/samples.h"
+
+namespace tutti::conformance {
+namespace {
+
+using testing::HasSubstr;
+
+class RefusedCaptures : public OnBackend {};
+
+template <class Step, class... Given>
+std::string refusal_of(const Step& step, const Given&... given) {
+  try {
+    (void)step(given...);
+  } catch (const CaptureRefused& e) {
+    return e.what();
+  }
+  return "was not refused";
+}
+
+TEST_P(RefusedCaptures, ListAllThatStandsInTheWay) {
+  Tensor kept;
+  const Stream stream(device(0));
+  const auto step = capture([&](const Tensor& x) {
+    const Tensor y = x * 2;
+    if (item<float>(sum(y)) > 0) kept = y + 1;
+    const Tensor where_large = nonzero(greater(y, 0.5));
+    auto later = read_async<float>(exp(y));
+    y.sync();
+    Stream(stream).sync();
+    return y;
+  });
+  const std::string told = refusal_of(step, some(1));
+  EXPECT_THAT(told, HasSubstr("refused_captures_test.cc"));
+  EXPECT_THAT(told, HasSubstr("sum at "));
+  EXPECT_THAT(told, HasSubstr("the host reads its value"));
+  EXPECT_THAT(told, HasSubstr("depends on values"));
+  EXPECT_THAT(told, HasSubstr("exp at "));
+  EXPECT_THAT(told, HasSubstr("tensor sync"));
+  EXPECT_THAT(told, HasSubstr("stream sync"));
+  EXPECT_THAT(told, HasSubstr("is kept outside"));
+  EXPECT_THAT(told, HasSubstr("6 things"));
+  EXPECT_EQ(read<float>(some(2) + 1), read<float>(some(2) + 1));  // and the program goes on
+  const auto fine = capture([](const Tensor& x) { return x + 1; });
+  (void)fine(some(3));
+  EXPECT_EQ(read<float>(fine(some(4))), read<float>(some(4) + 1));
+}
+
+TEST_P(RefusedCaptures, ALoopWithoutABoundIsRefused) {
+  const auto step = capture([](const Tensor& x) {
+    const auto is_large = [](const std::vector<Tensor>& state) { return greater(max(state[0]), 1); };
+    const auto halve = [](const std::vector<Tensor>& state) { return std::vector{state[0] * 0.5}; };
+    return while_loop(is_large, halve, {x}).state[0];
+  });
+  EXPECT_THAT(refusal_of(step, some(1)), HasSubstr("most_iterations"));
+}
+
+TEST_P(RefusedCaptures, AnEventFromOutsideIsRefused) {
+  Stream stream(device(0));
+  (void)(some(1) + 1);
+  Event outside;
+  {
+    const StreamScope on(stream);
+    (void)(some(1) + 1);
+  }
+  (void)stream.mark();
+  outside.record(stream);
+  const auto step = capture([&](const Tensor& x) {
+    stream.wait(outside);
+    return x + 1;
+  });
+  EXPECT_THAT(refusal_of(step, some(1)), HasSubstr("recorded outside"));
+}
+
+TEST_P(RefusedCaptures, SyncDevicesIsForEagerMode) {
+  const auto step = capture([](const Tensor& x) {
+    sync_devices();
+    return x;
+  });
+  try {
+    (void)step(some(1));
+    FAIL() << "it was allowed";
+  } catch (const InvalidState& e) {
+    EXPECT_THAT(e.what(), HasSubstr("sync_devices() must only be called in Eager mode, outside"));
+  }
+  sync_devices();
+}
+
+TEST_P(RefusedCaptures, AnErrorOfTheFunctionsOwnReachesItsCaller) {
+  int runs = 0;
+  const auto step = capture([&](const Tensor& x) {
+    if (++runs == 1) throw std::runtime_error("not today");
+    return x + 1;
+  });
+  EXPECT_THROW((void)step(some(1)), std::runtime_error);
+  EXPECT_EQ(read<float>(step(some(1))), read<float>(some(1) + 1));
+  EXPECT_EQ(read<float>(step(some(2))), read<float>(some(2) + 1));
+  EXPECT_EQ(runs, 2);
+}
+
+TUTTI_ON_EVERY_BACKEND(RefusedCaptures);
+
+}  // namespace
+}  // namespace tutti::conformance

@@ -1,0 +1,98 @@
+// A failure inside a replay spoils what depends on it and nothing else, and is blamed on its op, its line and its replay.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "conformance/backend.h"
+#include "graph/samples.h"
+
+namespace tutti::conformance {
+namespace {
+
+using testing::HasSubstr;
+
+class ReplayFailures : public OnBackend {
+ protected:
+  void TearDown() override { clear_faults(); }
+};
+
+std::string failure_of(const Tensor& x) {
+  try {
+    (void)read<float>(x);
+  } catch (const AsyncError& e) {
+    return e.what();
+  }
+  return "is well";
+}
+
+TEST_P(ReplayFailures, ABadIndexIsBlamedOnItsLineAndItsReplay) {
+  const auto step = capture([](const Tensor& x, const Tensor& index) { return std::vector{take(x, index, 0) * 2, x + 1}; });
+  const Tensor good = constant({0, 3});
+  const Tensor bad = constant({0, 9});
+  (void)step(some(1, {4}), good);
+  EXPECT_EQ(failure_of(step(some(1, {4}), good)[0]), "is well");
+  const std::vector<Tensor> results = step(some(1, {4}), bad);
+  const std::string told = failure_of(results[0]);
+  EXPECT_THAT(told, HasSubstr("index 9"));
+  EXPECT_THAT(told, HasSubstr("in replay 2 of the function captured at "));
+  EXPECT_THAT(told, HasSubstr("replay_failures_test.cc"));
+  EXPECT_EQ(read<float>(results[1]), read<float>(some(1, {4}) + 1));
+  EXPECT_EQ(failure_of(step(some(1, {4}), good)[0]), "is well");
+  clear_errors();
+}
+
+TEST_P(ReplayFailures, AnArgumentThatFailedSpoilsWhatDependsOnIt) {
+  const auto step = capture([](const Tensor& x, const Tensor& y) { return std::vector{x * 2, y * 2}; });
+  (void)step(some(1, {4}), some(2, {4}));
+  const Tensor failed = take(some(1, {4}), constant({0, 1, 2, 9}), 0);
+  const std::vector<Tensor> results = step(failed, some(2, {4}));
+  EXPECT_THAT(failure_of(results[0]), HasSubstr("index 9"));
+  EXPECT_EQ(read<float>(results[1]), read<float>(some(2, {4}) * 2));
+  EXPECT_EQ(read<float>(step(some(3, {4}), some(2, {4}))[0]), read<float>(some(3, {4}) * 2));
+  clear_errors();
+}
+
+TEST_P(ReplayFailures, AFaultInAnyKernelOfAReplayIsTold) {
+  if (GetParam().backend != "sim") GTEST_SKIP() << "faults are injected into simulated GPUs";
+  const auto function = [](const Tensor& x) { return exp(tanh(x * 2) + 1); };
+  const auto step = capture(function);
+  (void)step(some(1, {4}));
+  for (const char* op : {"Mul", "Tanh", "AddV2", "Exp"}) {
+    sync_devices();
+    inject_fault({.kind = FaultKind::kernel, .op = op});
+    const std::string told = failure_of(step(some(1, {4})));
+    EXPECT_THAT(told, HasSubstr("injected kernel failure, in replay ")) << op;
+    clear_errors();
+    EXPECT_EQ(read<float>(step(some(1, {4}))), read<float>(function(some(1, {4}))));
+  }
+}
+
+TEST_P(ReplayFailures, OtherThreadsReplayTheSameGraphAndGoOnEagerly) {
+  const auto function = [](const Tensor& x) { return tanh(x * 2) + exp(x); };
+  const auto step = capture(function);
+  (void)step(some(1, {4}));
+  std::atomic<int> wrong{0};
+  std::vector<std::thread> threads;
+  for (std::uint64_t t = 0; t < 3; ++t) {
+    threads.emplace_back([&, t] {
+      enter_thread();
+      const DeviceScope on(device(0));
+      for (std::uint64_t i = 0; i < 30; ++i) {
+        const Tensor x = some(100 * t + i);
+        const Tensor result = step(x);
+        if (read<float>(result) != read<float>(function(x))) ++wrong;
+      }
+    });
+  }
+  for (std::thread& each : threads) each.join();
+  EXPECT_EQ(wrong, 0);
+}
+
+TUTTI_ON_EVERY_BACKEND(ReplayFailures);
+
+}  // namespace
+}  // namespace tutti::conformance

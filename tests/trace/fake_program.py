@@ -1,0 +1,99 @@
+"""A program that waits as one on a GPU would, through a CUPTI that a test has made. usage: fake_program.py CUPTI RECORDER WHAT"""
+
+import ctypes
+import os
+import signal
+import sys
+import threading
+
+cupti = ctypes.CDLL(sys.argv[1])
+cupti.fake_call.argtypes = [ctypes.c_char_p, ctypes.c_void_p, ctypes.c_uint64, ctypes.c_int]
+stream = (ctypes.c_uint64 * 8)(7)
+NOT_READY = 600
+
+
+def begin():
+    ctypes.CDLL(sys.argv[2]).InitializeInjection()
+
+
+def call(name, nanoseconds=0, result=0):
+    cupti.fake_call(name.encode(), ctypes.addressof(stream), nanoseconds, result)
+
+
+class Model:
+    def method(self):
+        return [call("cuStreamSynchronize") for _ in range(2)]  # comprehension
+
+
+def generator():
+    call("cuStreamSynchronize")  # generator
+    yield 1
+
+
+def in_thread():
+    call("cuStreamSynchronize")  # thread
+
+
+def stacks():
+    Model().method()
+    list(generator())
+    thread = threading.Thread(target=in_thread)
+    thread.start()
+    thread.join()
+    (lambda: call("cuStreamSynchronize"))()  # lambda
+    größe = eval("lambda: call('cuStreamSynchronize')")
+    größe()  # eval
+
+
+def steps():
+    for number in range(30):
+        call("cuStreamSynchronize", 20_000_000 if number == 0 else 100_000)  # first of a step
+        call("cuEventSynchronize", 50_000)  # second of a step
+    call("cuMemAlloc_v2", 1000)
+
+
+def polls():
+    for _ in range(9):
+        call("cuStreamQuery", 0, NOT_READY)  # loop
+    call("cuStreamQuery")
+    for _ in range(3):  # too few for a loop
+        call("cuStreamQuery", 0, NOT_READY)
+    call("cuLaunchKernel")
+    call("cuStreamSynchronize")
+
+
+def forks():
+    call("cuStreamSynchronize")
+    child = os.fork()
+    if child == 0:
+        call("cuStreamSynchronize")
+        os._exit(0)
+    os.waitpid(child, 0)
+    call("cuStreamSynchronize")
+
+
+def dies():
+    for _ in range(100):
+        call("cuStreamSynchronize")
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def threads():
+    def many():
+        for _ in range(500):
+            call("cuStreamSynchronize")
+
+    all_of_them = [threading.Thread(target=many) for _ in range(8)]
+    [thread.start() for thread in all_of_them]
+    [thread.join() for thread in all_of_them]
+
+
+def taken():
+    call("cuStreamSynchronize")
+
+
+if sys.argv[3] == "taken":
+    cupti.fake_take()
+begin()
+globals()[sys.argv[3]]()
+print("done")

@@ -1,0 +1,73 @@
+// What a wait costs the GPU, on a host and a GPU whose times are known.
+#include "tutti/trace/gpu_idle.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "trace/trace_bytes.h"
+#include "tutti/trace/trace_report.h"
+
+namespace tutti::tracing {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr std::uint64_t us = 1000;
+constexpr std::uint32_t steps = 21;
+
+// Each step: 5 us to launch, a kernel of `kernel`, a wait for it, and `host` until the next launch.
+TraceReport loop(std::uint64_t kernel, std::uint64_t host) {
+  TraceBytes bytes = small_trace(0, "    value = loss.item()", 13, 24);
+  std::uint64_t time = 0;
+  for (std::uint32_t i = 1; i <= steps; ++i) {
+    const std::uint64_t begin = time + 7 * us;
+    bytes.record(RecordKind::launch, LaunchBody{time, time + 5 * us, i, 7});
+    bytes.record(RecordKind::work, WorkBody{begin, begin + kernel, 0, 4, i, 13, 0, WorkKind::kernel, 0});
+    WaitBody wait{};
+    wait.begin = time + 6 * us;
+    wait.end = begin + kernel + 3 * us;
+    wait.api = 2;
+    wait.thread = 7;
+    wait.stack = 1;
+    wait.calls = 1;
+    wait.kind = WaitKind::stream;
+    bytes.record(RecordKind::wait, wait);
+    time = wait.end + host;
+  }
+  return make_report({read_trace(bytes.bytes, "a")});
+}
+
+TEST(GpuIdle, AWaitThatDrainsTheGpuCostsTheTimeUntilTheNextLaunch) {
+  const TraceReport report = loop(100 * us, 20 * us);  // 130 us a step, of which the GPU works 100
+  ASSERT_TRUE(report.gpu.has_value());
+  EXPECT_EQ(report.gpu->time, (steps - 1) * 130 * us);
+  EXPECT_NEAR(static_cast<double>(report.gpu->busy), (steps - 1) * 100.0 * us, 100.0 * us);
+  EXPECT_NEAR(static_cast<double>(report.sites[0].cost.idle), (steps - 2) * 30.0 * us, 60.0 * us);
+}
+
+TEST(GpuIdle, TheSimulationGivesBackWhatWasMeasured) {
+  const TraceReport report = loop(100 * us, 20 * us);
+  EXPECT_NEAR(static_cast<double>(report.gpu->simulated), static_cast<double>(report.gpu->time),
+              0.03 * static_cast<double>(report.gpu->time));
+}
+
+TEST(GpuIdle, WithoutItsWaitAHostThatIsQuickEnoughKeepsTheGpuBusy) {
+  const TraceReport report = loop(100 * us, 20 * us);
+  EXPECT_NEAR(static_cast<double>(report.sites[0].cost.gain) / (steps - 1), 30.0 * us, 4.0 * us);
+  EXPECT_EQ(report.gpu->gain, report.sites[0].cost.gain);
+  EXPECT_THAT(report.to_text(), HasSubstr("less a step"));
+}
+
+TEST(GpuIdle, WithoutItsWaitAHostThatIsSlowGainsTheWaitOnly) {
+  const TraceReport report = loop(20 * us, 100 * us);  // 130 us a step, 106 of them the host's own
+  EXPECT_NEAR(static_cast<double>(report.sites[0].cost.gain) / (steps - 1), 24.0 * us, 3.0 * us);
+}
+
+TEST(GpuIdle, IsNotToldWhereTheGpusWorkWasNotRecorded) {
+  const TraceReport report = make_report({read_trace(small_trace(10).bytes, "a")});
+  EXPECT_FALSE(report.gpu.has_value());
+  EXPECT_THAT(report.to_json(), HasSubstr("\"gpu\":null"));
+}
+
+}  // namespace
+}  // namespace tutti::tracing

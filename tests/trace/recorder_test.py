@@ -1,0 +1,169 @@
+#!/usr/bin/env python3
+"""The recorder in Python programs, without a GPU. usage: recorder_test.py COMMAND RECORDER CUPTI"""
+
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+COMMAND, RECORDER, CUPTI = (os.path.abspath(sys.argv.pop(1)) for _ in range(3))
+PROGRAM = pathlib.Path(__file__).with_name("fake_program.py")
+LINES = PROGRAM.read_text().splitlines()
+CALL = next(number for number, line in enumerate(LINES, 1) if "cupti.fake_call(name" in line)
+
+
+def line_of(comment):
+    return next(number for number, line in enumerate(LINES, 1) if line.endswith("# " + comment))
+
+
+def pythons():
+    """Every version that is here, the one that runs this first."""
+    found = {sys.version_info[:2]: sys.executable}
+    places = [shutil.which(f"python3.{minor}") for minor in range(9, 15)]
+    places += sorted(map(str, pathlib.Path.home().glob(".pyenv/versions/3.*/bin/python3")))
+    for path in filter(None, places):
+        told = subprocess.run([path, "-c", "import sys, ctypes; print(*sys.version_info[:2])"], text=True, capture_output=True)
+        if told.returncode == 0 and tuple(map(int, told.stdout.split())) >= (3, 9):
+            found.setdefault(tuple(map(int, told.stdout.split())), path)
+    return found
+
+
+class Recorder(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def run_program(self, what, python=sys.executable):
+        return subprocess.run([COMMAND, "trace", "-o", self.folder / "out", "--", python, PROGRAM, CUPTI, RECORDER, what],
+                              text=True, capture_output=True, timeout=100)  # fmt: skip
+
+    def report(self, what, python=sys.executable):
+        self.done = self.run_program(what, python)
+        self.assertLessEqual(max(map(len, self.done.stderr.splitlines())), 80, self.done.stderr)
+        return json.loads((self.folder / "out/report.json").read_text())
+
+    def places(self, report):
+        return {(site["line"], site["function"].split(".")[-1]): site["waits"] + site["warm_up_waits"] for site in report["sites"]}
+
+    def test_stacks_of_every_python_are_read_at_the_right_lines(self):
+        for version, python in sorted(pythons().items()):
+            with self.subTest(version=version):
+                shutil.rmtree(self.folder / "out", ignore_errors=True)
+                report = self.report("stacks", python)
+                self.assertEqual((self.done.returncode, self.done.stdout), (0, "done\n"))
+                self.assertEqual(report["processes"][0]["calls"], 6)
+                if version > (3, 13):
+                    self.assertIn("stacks are native only", report["processes"][0]["notes"][0])
+                    continue
+                # The wait itself is in call(); what called it is in the stack.
+                self.assertEqual(set(self.places(report)), {(CALL, "call")})
+                text = json.dumps(json.loads((self.folder / "out/timeline.json").read_text()))
+                self.assertIn(f"fake_program.py:{CALL}", text)
+                stacks = self.raw_stacks()
+                for comment, function in (("comprehension", None), ("generator", "generator"), ("thread", "in_thread"), ("eval", "stacks")):
+                    lines = [frame for stack in stacks for frame in stack if frame[0] == line_of(comment)]
+                    self.assertTrue(lines, (comment, stacks))
+                    if function:
+                        self.assertEqual(lines[0][1].split(".")[-1], function)
+                    self.assertIn("# " + comment, lines[0][2])
+
+    def raw_stacks(self):
+        """[(line, function, source)] of each, from the file itself: a second reader of its format."""
+        import struct
+
+        data = next((self.folder / "out").glob("*.tutti-trace")).read_bytes()
+        at, texts, frames, stacks = 16, {0: ""}, {}, []
+        while at < len(data):
+            size, kind, _, _ = struct.unpack_from("<IHHI", data, at)
+            body = data[at + 12 : at + 12 + size]
+            at += 12 + size
+            if kind == 2:
+                texts[struct.unpack_from("<I", body)[0]] = body[4:].decode()
+            elif kind == 4:
+                fields = struct.unpack("<8I", body)
+                frames[fields[0]] = (fields[3], texts[fields[2]], texts[fields[7]])
+            elif kind == 6:
+                _, _, python, _, _ = struct.unpack_from("<IHHHH", body)
+                stacks.append([frames[id] for id in struct.unpack_from(f"<{python}I", body, 12)])
+        return stacks
+
+    def test_steps_are_recognised_and_the_warm_up_is_apart(self):
+        report = self.report("steps")
+        steps = report["steps"]
+        self.assertEqual(steps["count"] + steps["warm_up"], 29)
+        self.assertGreaterEqual(steps["warm_up"], 1)  # more on a machine that is busy with something else
+        self.assertLess(steps["median_ns"], 20_000_000)
+        site = next(site for site in report["sites"] if site["api"] == "cuStreamSynchronize")
+        self.assertEqual((site["waits"], site["warm_up_waits"]), (30 - steps["warm_up"], steps["warm_up"]))
+        self.assertGreaterEqual(site["longest_ns"], 20_000_000)
+
+    def test_a_loop_of_queries_is_one_wait(self):
+        report = self.report("polls")
+        by_api = {site["api"]: site for site in report["sites"]}
+        self.assertEqual(sorted(by_api), ["cuStreamQuery", "cuStreamSynchronize"])  # and no launch
+        self.assertEqual(by_api["cuStreamQuery"]["waits"] + by_api["cuStreamQuery"]["warm_up_waits"], 1)
+
+    def test_a_forked_child_records_nothing(self):
+        report = self.report("forks")
+        self.assertEqual([process["calls"] for process in report["processes"]], [2])
+
+    def test_a_program_that_is_killed_loses_no_wait(self):
+        report = self.report("dies")
+        self.assertEqual(self.done.returncode, 128 + 9)
+        self.assertEqual([(process["calls"], process["has_ended"]) for process in report["processes"]], [(100, False)])
+        self.assertIn("it was killed", self.done.stderr)
+
+    def test_many_threads_lose_no_wait(self):
+        report = self.report("threads")
+        self.assertEqual(report["processes"][0]["calls"], 8 * 500)
+        self.assertEqual(report["processes"][0]["notes"], [])
+
+    def test_where_another_profiler_holds_cupti_the_program_runs_untraced(self):
+        done = self.run_program("taken")
+        self.assertEqual((done.returncode, done.stdout), (0, "done\n"))
+        self.assertIn("runs untraced: 'CUPTI for another one' holds CUPTI", done.stderr)
+
+    def test_another_injected_library_is_not_pushed_aside(self):
+        done = subprocess.run([COMMAND, "trace", "--", "true"], text=True, capture_output=True, cwd=self.folder,
+                              env=os.environ | {"CUDA_INJECTION64_PATH": "/opt/other.so"})  # fmt: skip
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("CUDA_INJECTION64_PATH is set to /opt/other.so", done.stderr)
+
+    def test_a_program_without_cuda_runs_as_ever_and_leaves_nothing(self):
+        done = subprocess.run([COMMAND, "trace", "--", "sh", "-c", "echo hello; exit 3"], text=True, capture_output=True, cwd=self.folder)
+        self.assertEqual((done.returncode, done.stdout), (3, "hello\n"))
+        self.assertIn("nothing was recorded", done.stderr)
+        self.assertLessEqual(max(map(len, done.stderr.splitlines())), 80, done.stderr)
+        self.assertEqual(list(self.folder.iterdir()), [])
+        done = subprocess.run([COMMAND, "trace", "--", "./no_such_program"], text=True, capture_output=True, cwd=self.folder)
+        self.assertEqual(done.returncode, 127)
+        self.assertNotIn("nothing was recorded", done.stderr)
+
+    def test_a_signal_that_would_end_the_tracer_reaches_the_program(self):
+        script = "trap 'echo asked to end; exit 5' TERM; echo ready; while :; do sleep 0.05; done"
+        tracer = subprocess.Popen([COMMAND, "trace", "--", "sh", "-c", script], text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                  cwd=self.folder)  # fmt: skip
+        self.addCleanup(tracer.kill)
+        self.assertEqual(tracer.stdout.readline(), "ready\n")
+        tracer.terminate()
+        said, _ = tracer.communicate(timeout=100)
+        self.assertEqual((said, tracer.returncode), ("asked to end\n", 5))
+
+    def test_the_library_loads_anywhere(self):
+        told = subprocess.run(["objdump", "-T", RECORDER], text=True, capture_output=True, check=True).stdout
+        versions = {tuple(map(int, version.split("."))) for version in re.findall(r"GLIBC_([\d.]+)", told)}
+        self.assertLessEqual(max(versions), (2, 34))
+        exported = [line.split()[-1] for line in told.splitlines() if " g " in line and "*UND*" not in line]
+        self.assertEqual(exported, ["InitializeInjection"])
+        needed = re.findall(r"NEEDED +(\S+)", subprocess.run(["objdump", "-p", RECORDER], text=True, capture_output=True, check=True).stdout)
+        self.assertFalse([name for name in needed if not re.match(r"lib(c|m|dl|pthread|gcc_s)\.|ld-linux", name)], needed)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,176 @@
+// What the line and the record tell of a wait, and what they do not.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "trace/trace_bytes.h"
+#include "tutti/lint/syntax_tree.h"
+#include "tutti/trace/trace_report.h"
+
+namespace tutti::tracing {
+namespace {
+
+using testing::HasSubstr;
+
+TraceReport report_of(const TraceBytes& bytes) { return make_report({read_trace(bytes.bytes, "a")}); }
+
+SyncClass class_of_line(std::string_view line) {
+  const std::size_t at = line.find("loss.item()");
+  const auto column = static_cast<std::uint32_t>(at + 1);
+  return report_of(small_trace(10, line, column, column + 11)).sites.at(0).verdict.kind;
+}
+
+TEST(TraceClasses, ALineThatDecidesIsControlFlow) {
+  EXPECT_EQ(class_of_line("    if loss.item() > 3:"), SyncClass::control_flow);
+  EXPECT_EQ(class_of_line("while loss.item() > 3:"), SyncClass::control_flow);
+  EXPECT_EQ(class_of_line("    assert loss.item() < 3"), SyncClass::control_flow);
+  EXPECT_EQ(class_of_line("    rate = 1 if loss.item() > 3 else 2"), SyncClass::control_flow);
+}
+
+TEST(TraceClasses, ALineThatTellsIsDeferrable) {
+  EXPECT_EQ(class_of_line("    print(loss.item())"), SyncClass::deferrable);
+  EXPECT_EQ(class_of_line("losses.append(loss.item())"), SyncClass::deferrable);
+  EXPECT_EQ(class_of_line("    total += loss.item()"), SyncClass::deferrable);
+  EXPECT_EQ(class_of_line("    bar.set_postfix(loss=loss.item())"), SyncClass::deferrable);
+}
+
+TEST(TraceClasses, WhatALineDoesNotTellIsUnknownWithWhatItMayBe) {
+  EXPECT_EQ(class_of_line("    value = loss.item()"), SyncClass::unknown);
+  EXPECT_EQ(class_of_line("    value = loss.item()  # print(it) if you like"), SyncClass::unknown);
+  const TraceReport report = report_of(small_trace(10, "    value = loss.item()", 13, 24));
+  EXPECT_EQ(report.sites.at(0).verdict.may_be.size(), 3U);
+}
+
+TEST(TraceClasses, ASiteKeepsItsLineAndExpression) {
+  const TraceReport report = report_of(small_trace(10));
+  ASSERT_EQ(report.sites.size(), 1U);
+  EXPECT_EQ(report.sites[0].key.place.name(), "train.py:3");
+  EXPECT_EQ(report.sites[0].key.place.source, "if loss.item() > 3:");
+  EXPECT_EQ(report.sites[0].key.place.expression, "loss.item()");
+  ASSERT_TRUE(report.steps.has_value());
+  EXPECT_EQ(report.steps->times.size(), 9U);
+  EXPECT_EQ(report.steps->quantile(0.5), 1'000'000U);
+  EXPECT_THAT(report.to_text(), HasSubstr("9 steps of 1.00 ms"));
+}
+
+// The linter's, where this build has one.
+bool has_linter() { return lint::SyntaxTree::parse("x").has_value(); }
+
+class WithSource : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!has_linter()) GTEST_SKIP() << "this build has no linter";
+    folder_ = std::filesystem::temp_directory_path() / ("tutti-trace-classes-" + std::to_string(::getpid()));
+    std::filesystem::create_directories(folder_);
+    std::filesystem::current_path(folder_);
+  }
+  void TearDown() override {
+    std::filesystem::current_path("/");
+    if (!folder_.empty()) std::filesystem::remove_all(folder_);
+  }
+  // A wait at line 3 of train.py, which reads so.
+  WaitSite site_in(const std::string& source) {
+    std::ofstream("train.py") << source;
+    return report_of(small_trace(10, "    value = loss.item()", 13, 24)).sites.at(0);
+  }
+
+ private:
+  std::filesystem::path folder_;
+};
+
+TEST_F(WithSource, WhatBecomesOfTheValueIsFollowedInTheFile) {
+  const std::string read = "import torch\ndef read(loss):\n    value = loss.item()\n";
+  const WaitSite decides = site_in(read + "    g()\n    if value > 3:\n        return 1\n");
+  EXPECT_EQ(decides.verdict.kind, SyncClass::control_flow);
+  EXPECT_EQ(decides.verdict.evidence, "line 5 decides by the value what the host does");
+  EXPECT_EQ(site_in(read + "    print(value)\n").verdict.kind, SyncClass::deferrable);
+  EXPECT_EQ(site_in(read + "    return torch.zeros(value)\n").verdict.kind, SyncClass::dynamic_shape);
+  EXPECT_EQ(site_in(read + "    return torch.clamp(x, max=value)\n").verdict.kind, SyncClass::redundant);
+  EXPECT_EQ(site_in(read + "    return value\n").verdict.kind, SyncClass::unknown);
+}
+
+TEST_F(WithSource, ALineThatHasMovedIsFoundAndOneThatHasChangedIsNotBelieved) {
+  const std::string read = "import torch\n# more\n# more\ndef read(loss):\n    value = loss.item()\n    print(value)\n";
+  EXPECT_EQ(site_in(read).verdict.kind, SyncClass::deferrable);
+  const WaitSite changed = site_in("import torch\ndef read(loss):\n    value = other.item()\n    print(value)\n");
+  EXPECT_EQ(changed.verdict.kind, SyncClass::unknown);
+  EXPECT_EQ(changed.rule, "item") << "told from the line that the trace kept";
+}
+
+TEST(TraceRules, AWaitNamesTheRuleItFallsUnder) {
+  if (!has_linter()) GTEST_SKIP() << "this build has no linter";
+  const TraceReport report = report_of(small_trace(10));
+  EXPECT_EQ(report.sites.at(0).rule, "item");
+  EXPECT_THAT(report.to_text(), HasSubstr("rule: item (tutti lint --explain item)"));
+  EXPECT_THAT(report.to_json(), HasSubstr("\"rule\":\"item\",\"use\":\"decides\",\"use_line\":3"));
+  EXPECT_EQ(report_of(small_trace(10, "    x = model(y)", 9, 17)).sites.at(0).rule, "");
+}
+
+// A trace of its own for each kind of wait: twice, with nothing else.
+TraceReport report_of_kind(WaitKind kind, CopyDirection direction, HostMemory memory, std::uint64_t time) {
+  TraceBytes bytes = small_trace(0, "    x = f()");
+  for (std::uint64_t i = 0; i < 2; ++i) {
+    WaitBody wait{};
+    wait.begin = 1'000'000 * i;
+    wait.end = wait.begin + time;
+    wait.bytes = 4096;
+    wait.api = 2;
+    wait.thread = 7;
+    wait.stack = 1;
+    wait.calls = 1;
+    wait.kind = kind;
+    wait.direction = direction;
+    wait.memory = memory;
+    bytes.record(RecordKind::wait, wait);
+  }
+  return report_of(bytes);
+}
+
+TEST(TraceClasses, TheRecordTellsWhatNeedsNoLine) {
+  const auto kind = [](WaitKind wait, CopyDirection direction, HostMemory memory, std::uint64_t time = 50'000) {
+    return report_of_kind(wait, direction, memory, time).sites.at(0).verdict.kind;
+  };
+  EXPECT_EQ(kind(WaitKind::staging, CopyDirection::to_device, HostMemory::pageable), SyncClass::pageable);
+  EXPECT_EQ(kind(WaitKind::copy, CopyDirection::to_host, HostMemory::pageable), SyncClass::pageable);
+  EXPECT_EQ(kind(WaitKind::stream, CopyDirection::to_device, HostMemory::pinned), SyncClass::redundant);
+  EXPECT_EQ(kind(WaitKind::loading, CopyDirection::none, HostMemory::none), SyncClass::warm_up);
+  EXPECT_EQ(kind(WaitKind::allocation, CopyDirection::none, HostMemory::none), SyncClass::flow_control);
+  EXPECT_EQ(kind(WaitKind::context, CopyDirection::none, HostMemory::none, 900), SyncClass::no_op);
+  EXPECT_EQ(kind(WaitKind::context, CopyDirection::none, HostMemory::none), SyncClass::unknown);
+  EXPECT_EQ(kind(WaitKind::stream, CopyDirection::to_host, HostMemory::pinned, 900), SyncClass::unknown);
+}
+
+TEST(TraceClasses, ACopyAndTheWaitForItAreOne) {
+  TraceBytes bytes = small_trace(0, "    x = x.to(device)", 9, 21);
+  bytes.named(RecordKind::text, 8, "cuMemcpyHtoDAsync_v2");
+  WaitBody wait{};
+  wait.begin = 1'000;
+  wait.end = 200'000;
+  wait.stream = 5;
+  wait.bytes = 4096;
+  wait.api = 8;
+  wait.thread = 7;
+  wait.stack = 1;
+  wait.calls = 1;
+  wait.kind = WaitKind::staging;
+  wait.direction = CopyDirection::to_device;
+  wait.memory = HostMemory::pageable;
+  bytes.record(RecordKind::wait, wait);
+  wait.begin = 205'000;
+  wait.end = 210'000;
+  wait.api = 2;
+  wait.kind = WaitKind::stream;
+  bytes.record(RecordKind::wait, wait);
+  const TraceReport report = report_of(bytes);
+  ASSERT_EQ(report.sites.size(), 1U);
+  EXPECT_EQ(report.sites[0].all(), 1U);
+  EXPECT_EQ(report.sites[0].longest, 209'000U);
+  EXPECT_EQ(report.sites[0].key.api, "cuMemcpyHtoDAsync_v2, cuStreamSynchronize");
+  EXPECT_EQ(report.sites[0].verdict.kind, SyncClass::pageable);
+}
+
+}  // namespace
+}  // namespace tutti::tracing

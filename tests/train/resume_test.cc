@@ -1,0 +1,152 @@
+// A training that goes on from a checkpoint ends with the same bits as one that was never stopped, wherever it was cut.
+#include <gmock/gmock.h>
+
+#include <random>
+
+#include "data/saved_files.h"
+#include "train/fit_problems.h"
+
+namespace tutti::testing_fit {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr std::int64_t epochs = 4;
+
+class Resumed : public testing_data::SavedFiles {
+ protected:
+  struct Outcome {
+    std::vector<std::vector<float>> weights;
+    std::map<std::string, std::vector<double>> values;
+    std::int64_t steps = 0;
+    std::vector<float> drawn_next;
+  };
+  static auto data() { return Dataset(regions(50)).shuffle(11).batch(8); }
+  static FitOptions options(Callbacks callbacks) {
+    return {
+        .epochs = epochs, .validation = Dataset(regions(20, 6)).batch(8), .callbacks = std::move(callbacks), .verbose = quiet};
+  }
+  static Model<DroppingNet> model(std::uint64_t seed) {
+    set_seed(seed);
+    Model<DroppingNet> out(DroppingNet{});
+    out.compile(classifier(adam(warmup_cosine(0.05, 5, 60))));
+    return out;
+  }
+  static Outcome outcome(const Model<DroppingNet>& model, const History& history) {
+    return {weights_of(model.net()), history.values, history.steps, read<float>(uniform({5}))};
+  }
+  static void expect_same(const Outcome& found, const Outcome& wanted) {
+    EXPECT_EQ(found.weights, wanted.weights);
+    EXPECT_EQ(found.values, wanted.values);
+    EXPECT_EQ(found.steps, wanted.steps);
+    EXPECT_EQ(found.drawn_next, wanted.drawn_next);
+  }
+};
+
+TEST_F(Resumed, EndsWithTheBitsOfATrainingThatWasNeverStopped) {
+  const Model<DroppingNet> whole = model(1);
+  const Outcome wanted = outcome(whole, whole.fit(data(), options({})));
+  ASSERT_EQ(wanted.steps, epochs * 7);
+  const unsigned seed = std::random_device{}();
+  SCOPED_TRACE(testing::Message() << "seed " << seed);
+  std::mt19937 random(seed);
+  std::vector<std::int64_t> places{1, 7, 8, 14, epochs * 7};
+  for (int i = 0; i < 4; ++i) places.push_back(std::uniform_int_distribution<std::int64_t>(1, epochs * 7)(random));
+  for (const std::int64_t place : places) {
+    SCOPED_TRACE(testing::Message() << "cut after step " << place);
+    {
+      const Model<DroppingNet> cut = model(1);
+      const History history = cut.fit(
+          data(), options({checkpoints(path(), {.every_epochs = 0, .every_steps = place}), on_step_end([&](Training& training) {
+                             if (training.step() == place) training.stop("the test cuts here");
+                           })}));
+      EXPECT_EQ(history.stopped, "the test cuts here");
+    }
+    const Model<DroppingNet> again = model(99);
+    FitOptions on = options({});
+    on.resume = path();
+    expect_same(outcome(again, again.fit(data(), on)), wanted);
+  }
+}
+
+TEST_F(Resumed, GoesOnFromTheEndOfAnEpoch) {
+  const Model<DroppingNet> whole = model(1);
+  const Outcome wanted = outcome(whole, whole.fit(data(), options({})));
+  {
+    const Model<DroppingNet> cut = model(1);
+    static_cast<void>(cut.fit(data(), options({checkpoints(path()), on_epoch_end([](Training& training) {
+                                                 if (training.epoch() == 1) training.stop("enough");
+                                               })})));
+  }
+  const Model<DroppingNet> again = model(99);
+  FitOptions on = options({});
+  on.resume = path();
+  expect_same(outcome(again, again.fit(data(), on)), wanted);
+  on.resume = path();
+  on.epochs = 2;
+  EXPECT_EQ(again.fit(data(), on).steps, 14) << "nothing is left to do";
+}
+
+TEST_F(Resumed, KeepsWhatEarlyStoppingKnows) {
+  // The loss cannot get better than in the first epoch: the rate is far too high.
+  const auto spoilt = [](std::uint64_t seed) {
+    set_seed(seed);
+    Model<DroppingNet> out(DroppingNet{});
+    out.compile(classifier(sgd(4.0)));
+    return out;
+  };
+  const auto stopping = [] { return early_stopping({.monitor = "val_loss", .patience = 2, .restore_best = true}); };
+  const Model<DroppingNet> whole = spoilt(1);
+  const Outcome wanted = outcome(whole, whole.fit(data(), options({stopping()})));
+  {
+    const Model<DroppingNet> cut = spoilt(1);
+    static_cast<void>(cut.fit(data(), options({stopping(), checkpoints(path(), {.every_epochs = 0, .every_steps = 10}),
+                                               on_step_end([](Training& training) {
+                                                 if (training.step() == 10) training.stop("the test cuts here");
+                                               })})));
+  }
+  const Model<DroppingNet> again = spoilt(99);
+  FitOptions on = options({stopping()});
+  on.resume = path();
+  expect_same(outcome(again, again.fit(data(), on)), wanted);
+}
+
+TEST_F(Resumed, RefusesFilesThatAreNotOfThisTraining) {
+  const Model<DroppingNet> model_here = model(1);
+  static_cast<void>(model_here.fit(data(), {.callbacks = {checkpoints(path())}, .verbose = quiet}));
+  const auto message = [&](const auto& call) -> std::string {
+    try {
+      call();
+    } catch (const FileError& error) {
+      return error.what();
+    }
+    return "nothing was thrown";
+  };
+  const auto before = weights_of(model_here.net());
+  EXPECT_THAT(
+      message([&] { static_cast<void>(model_here.fit(Dataset(regions(50)).batch(9), {.verbose = quiet, .resume = path()})); }),
+      HasSubstr("its data set had 50 7 examples and batches, this one has 50 and 6"));
+  set_seed(1);
+  const Model<Net> other(Net{});
+  other.compile(classifier());
+  EXPECT_THAT(message([&] { static_cast<void>(other.fit(data(), {.verbose = quiet, .resume = path()})); }),
+              HasSubstr("model.norm.bias"));
+  save(path("plain"), model_here.net());
+  EXPECT_THAT(message([&] { static_cast<void>(model_here.fit(data(), {.verbose = quiet, .resume = path("plain")})); }),
+              HasSubstr("it has no fit.data"));
+  EXPECT_THAT(message([&] { static_cast<void>(model_here.fit(data(), {.verbose = quiet, .resume = path("none")})); }),
+              HasSubstr("none"));
+  EXPECT_EQ(weights_of(model_here.net()), before);
+}
+
+TEST_F(Resumed, WritesOneFileAndLeavesNothingBeside) {
+  const Model<DroppingNet> here = model(1);
+  static_cast<void>(here.fit(data(), {.epochs = 2, .callbacks = {checkpoints(path(), {.every_steps = 2})}, .verbose = quiet}));
+  EXPECT_EQ(files(), 1);
+  const NamedTensors all = load_tensors(path());
+  EXPECT_TRUE(all.contains("model.hidden.weight"));
+  EXPECT_TRUE(all.contains("optimizer.step"));
+}
+
+}  // namespace
+}  // namespace tutti::testing_fit
