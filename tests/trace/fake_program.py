@@ -5,9 +5,13 @@ import os
 import signal
 import sys
 import threading
+import time
 
 cupti = ctypes.CDLL(sys.argv[1])
 cupti.fake_call.argtypes = [ctypes.c_char_p, ctypes.c_void_p, ctypes.c_uint64, ctypes.c_int]
+cupti.fake_sleep.argtypes = [ctypes.c_char_p, ctypes.c_char_p, ctypes.c_uint64]
+cupti.fake_sleep_for_worker.argtypes = [ctypes.c_uint64]
+FUNCTION = ctypes.CFUNCTYPE(None)
 stream = (ctypes.c_uint64 * 8)(7)
 NOT_READY = 600
 
@@ -86,6 +90,50 @@ def threads():
     all_of_them = [threading.Thread(target=many) for _ in range(8)]
     [thread.start() for thread in all_of_them]
     [thread.join() for thread in all_of_them]
+
+
+def sleeps():
+    for _ in range(10):
+        cupti.fake_sleep(b"futex", b"cuda-fake", 2_000_000)  # futex
+        cupti.fake_sleep(b"condition", b"cuda-fake", 2_000_000)  # condition
+        cupti.fake_sleep(b"semaphore", b"cuda-fake", 2_000_000)  # semaphore
+        cupti.fake_sleep_for_worker(2_000_000)  # worker
+        for how in (b"futex", b"condition", b"semaphore"):
+            cupti.fake_sleep(how, b"compiler", 2_000_000)  # nothing of a GPU's
+    thread = threading.Thread(target=lambda: cupti.fake_sleep(b"futex", b"cuda-fake", 2_000_000))  # in a thread
+    thread.start()
+    thread.join()  # waits for a thread that waits
+    done = threading.Event()
+    callback = FUNCTION(done.set)
+    cupti.fake_host_callback(callback)
+    done.wait()  # python in a callback
+
+
+def locks():
+    """The main thread waits for Python's lock, which a host callback has."""
+    done = []
+
+    def spin():
+        end = time.monotonic() + 0.2
+        while time.monotonic() < end:
+            pass
+        done.append(1)
+
+    callback = FUNCTION(spin)
+    cupti.fake_host_callback(callback)
+    while not done:
+        pass
+
+
+def ranges():
+    cupti.fake_push(b"epoch 1")
+    cupti.fake_push(b"forward")
+    call("cuStreamSynchronize")
+    cupti.fake_pop()
+    inside = FUNCTION(lambda: call("cuEventSynchronize"))
+    cupti.fake_within(b"loader", b"decode", inside)
+    cupti.fake_pop()
+    call("cuCtxSynchronize_v2")
 
 
 def taken():

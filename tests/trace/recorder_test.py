@@ -17,6 +17,11 @@ LINES = PROGRAM.read_text().splitlines()
 CALL = next(number for number, line in enumerate(LINES, 1) if "cupti.fake_call(name" in line)
 
 
+# Functions of the C library through which threads sleep and wake.
+STANDS_BEFORE = ["syscall", "pthread_create", *(f"pthread_cond_{each}" for each in ("wait", "timedwait", "clockwait", "signal", "broadcast")),
+                 *(f"sem_{each}" for each in ("wait", "timedwait", "clockwait", "post"))]  # fmt: skip
+
+
 def line_of(comment):
     return next(number for number, line in enumerate(LINES, 1) if line.endswith("# " + comment))
 
@@ -124,6 +129,37 @@ class Recorder(unittest.TestCase):
         self.assertEqual(report["processes"][0]["calls"], 8 * 500)
         self.assertEqual(report["processes"][0]["notes"], [])
 
+    def test_a_sleep_that_a_host_callback_ends_is_a_wait_at_its_line(self):
+        report = self.report("sleeps")
+        slept = {site["line"]: site for site in report["sites"] if site["wait"] == "wait for a callback"}
+        for comment in ("futex", "condition", "semaphore", "worker"):
+            site = slept.pop(line_of(comment))
+            self.assertEqual(site["waits"] + site["warm_up_waits"], 10, comment)
+            self.assertGreaterEqual(site["longest_ns"], 1_900_000)
+            self.assertEqual((site["api"], site["function"]), ("cuLaunchHostFunc", "sleeps"))
+        for comment in ("in a thread", "python in a callback"):
+            site = slept.pop(line_of(comment))
+            self.assertEqual(site["waits"] + site["warm_up_waits"], 1, comment)
+        self.assertEqual(slept, {}, "sleeps that no callback ended, or that wait for such a wait")
+
+    def test_a_wait_for_pythons_lock_is_none_for_the_gpu(self):
+        report = self.report("locks")
+        self.assertEqual(report["sites"], [])
+
+    def test_a_wait_tells_the_ranges_it_was_in(self):
+        report = self.report("ranges")
+        found = {site["api"]: site["range"] for site in report["sites"]}
+        self.assertEqual(found, {"cuStreamSynchronize": "epoch 1 > forward", "cuEventSynchronize": "epoch 1 > loader: decode",
+                                 "cuCtxSynchronize_v2": None})  # fmt: skip
+        self.assertIn("in the NVTX range epoch 1 > forward", self.done.stderr)
+        self.assertIn('"range":"epoch 1 > forward"', (self.folder / "out/timeline.json").read_text())
+        self.assertIn("epoch 1 > loader: decode", (self.folder / "out/report.html").read_text())
+
+    def test_what_the_user_has_preloaded_stays(self):
+        done = subprocess.run([COMMAND, "trace", "--", "sh", "-c", "echo $LD_PRELOAD"], text=True, capture_output=True, cwd=self.folder,
+                              env=os.environ | {"LD_PRELOAD": CUPTI})  # fmt: skip
+        self.assertEqual(done.stdout, f"{RECORDER}:{CUPTI}\n")
+
     def test_where_another_profiler_holds_cupti_the_program_runs_untraced(self):
         done = self.run_program("taken")
         self.assertEqual((done.returncode, done.stdout), (0, "done\n"))
@@ -160,7 +196,7 @@ class Recorder(unittest.TestCase):
         versions = {tuple(map(int, version.split("."))) for version in re.findall(r"GLIBC_([\d.]+)", told)}
         self.assertLessEqual(max(versions), (2, 34))
         exported = [line.split()[-1] for line in told.splitlines() if " g " in line and "*UND*" not in line]
-        self.assertEqual(exported, ["InitializeInjection"])
+        self.assertEqual(sorted(exported), sorted(["InitializeInjection", "InitializeInjectionNvtx2", *STANDS_BEFORE]))
         needed = re.findall(r"NEEDED +(\S+)", subprocess.run(["objdump", "-p", RECORDER], text=True, capture_output=True, check=True).stdout)
         self.assertFalse([name for name in needed if not re.match(r"lib(c|m|dl|pthread|gcc_s)\.|ld-linux", name)], needed)
 

@@ -129,6 +129,75 @@ TraceReport report_of_kind(WaitKind kind, CopyDirection direction, HostMemory me
   return report_of(bytes);
 }
 
+// The main thread sleeps until a host callback; a worker without Python copies 8 bytes meanwhile, and waits once more afterwards.
+TraceBytes sleeping_trace(std::string_view line, std::string_view expression) {
+  const auto column = static_cast<std::uint32_t>(line.find(expression) + 1);
+  TraceBytes bytes = small_trace(0, line, column, column + static_cast<std::uint32_t>(expression.size()));
+  bytes.named(RecordKind::text, 8, "cuLaunchHostFunc").named(RecordKind::text, 9, "/venv/jax/xla_cuda_plugin.so");
+  bytes.named(RecordKind::text, 10, "step 3 > read");
+  bytes.record(RecordKind::module, ModuleBody{2, 9, 0x9000, {}, 0});
+  bytes.record(RecordKind::native_frame, NativeFrameBody{3, 2, 0x33, 0, 0});
+  bytes.stack(StackHead{2, 0, 1, 1, 0}, {1, 3});
+  bytes.stack(StackHead{3, python_of_main_thread, 1, 1, 0}, {1, 3});
+  const auto wait = [&](WaitKind kind, std::uint32_t thread, std::uint32_t stack, std::uint64_t begin, std::uint64_t end) {
+    WaitBody body{};
+    body.begin = begin;
+    body.end = end;
+    body.api = kind == WaitKind::sleep ? 8 : 2;
+    body.thread = thread;
+    body.stack = stack;
+    body.calls = 1;
+    body.kind = kind;
+    body.range = 10;
+    if (kind == WaitKind::staging) {
+      body.bytes = 8;
+      body.direction = CopyDirection::to_host;
+      body.memory = HostMemory::pageable;
+    }
+    bytes.record(RecordKind::wait, body);
+  };
+  for (std::uint64_t i = 0; i < 10; ++i) {
+    const std::uint64_t begin = 1'000'000 * i;
+    wait(WaitKind::staging, 8, 3, begin + 20'000, begin + 60'000);
+    wait(WaitKind::sleep, 42, 2, begin, begin + 100'000);  // 42: of the process, and so of its main thread
+    wait(WaitKind::stream, 8, 3, begin + 200'000, begin + 210'000);
+  }
+  return bytes;
+}
+
+TEST(TraceSleeps, WhatAWorkerWaitedForInsideIsAPartOfThem) {
+  const TraceReport report = report_of(sleeping_trace("    value = float(loss)", "float(loss)"));
+  ASSERT_EQ(report.sites.size(), 2U) << report.to_text();
+  const WaitSite& slept = report.sites[0];
+  EXPECT_EQ(slept.kind, WaitKind::sleep);
+  EXPECT_EQ(slept.all(), 10U);
+  EXPECT_EQ(slept.bytes, 8U);
+  EXPECT_EQ(slept.direction, CopyDirection::to_host);
+  EXPECT_EQ(slept.of_main_thread, 0U);
+  EXPECT_EQ(slept.time + slept.warm_up_time, 1'000'000U);
+  EXPECT_EQ(report.sites[1].kind, WaitKind::stream) << "that one was no part of a sleep";
+}
+
+TEST(TraceSleeps, AreClassifiedByTheirLineInTheWordsOfJax) {
+  const auto verdict = [](std::string_view line, std::string_view expression) {
+    return report_of(sleeping_trace(line, expression)).sites.at(0).verdict;
+  };
+  EXPECT_EQ(verdict("    value = float(loss)", "float(loss)").kind, SyncClass::unknown);
+  const SyncVerdict told = verdict("    losses.append(float(loss))", "float(loss)");
+  EXPECT_EQ(told.kind, SyncClass::deferrable);
+  EXPECT_THAT(told.fix, HasSubstr("copy_to_host_async"));
+  const SyncVerdict decides = verdict("    if float(loss) > 3:", "float(loss)");
+  EXPECT_EQ(decides.kind, SyncClass::control_flow);
+  EXPECT_THAT(decides.fix, HasSubstr("lax.cond"));
+}
+
+TEST(TraceSleeps, TellTheRangesTheyWereIn) {
+  const TraceReport report = report_of(sleeping_trace("    value = float(loss)", "float(loss)"));
+  EXPECT_EQ(report.sites.at(0).range, "step 3 > read");
+  EXPECT_THAT(report.to_text(), HasSubstr("in the NVTX range step 3 > read"));
+  EXPECT_THAT(report.to_json(), HasSubstr("\"range\":\"step 3 > read\""));
+}
+
 TEST(TraceClasses, TheRecordTellsWhatNeedsNoLine) {
   const auto kind = [](WaitKind wait, CopyDirection direction, HostMemory memory, std::uint64_t time = 50'000) {
     return report_of_kind(wait, direction, memory, time).sites.at(0).verdict.kind;

@@ -116,6 +116,7 @@ enum class WaitKind : std::uint8_t {
   loading,        // of modules and functions, setting up a context
   host_callback,  // no wait: a function to be called when a stream gets there, as JAX's waits are ended
   door,           // tutti's own
+  sleep,          // of a thread that a host callback woke, or another thread that one had woken
 };
 
 enum class CopyDirection : std::uint8_t { none, to_device, to_host, between_devices, on_host, any };
@@ -135,7 +136,8 @@ struct WaitBody {
   WaitKind kind;
   CopyDirection direction;  // of that copy
   HostMemory memory;        // its host side
-  std::array<std::uint8_t, 5> unused;
+  std::uint8_t unused;
+  std::uint32_t range;  // text: the NVTX ranges the thread was in, outermost first; 0: none
 };
 
 enum class WorkKind : std::uint8_t { kernel = 1, copy, fill };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 
 #include "tutti/base/text.h"
 
@@ -18,6 +19,21 @@ bool belongs_to_copy(const WaitBody& copy, const WaitBody& wait) {
   return copy.kind == WaitKind::staging && wait.kind == WaitKind::stream && copy.thread == wait.thread &&
          copy.stream == wait.stream && copy.bytes == wait.bytes && copy.direction == wait.direction && wait.begin >= copy.end &&
          wait.begin - copy.end < longest_between;
+}
+
+// What a worker waited for while the main thread slept until it was done is a part of that sleep.
+bool is_inside(const WaitBody& wait, const HostWait& sleep) {
+  const bool is_timed_by_device = is_copy(wait) || wait.kind == WaitKind::stream || wait.kind == WaitKind::event ||
+                                  wait.kind == WaitKind::context || wait.kind == WaitKind::poll;
+  return is_timed_by_device && wait.begin >= sleep.begin && wait.end <= sleep.end;
+}
+
+void take_in(HostWait& sleep, const WaitBody& wait) {
+  sleep.calls += wait.calls;
+  if (wait.direction == CopyDirection::none || wait.bytes < sleep.bytes) return;
+  sleep.bytes = wait.bytes;
+  sleep.direction = wait.direction;
+  sleep.memory = wait.memory;
 }
 
 }  // namespace
@@ -39,10 +55,19 @@ void add_waits(HostWaits& all, std::size_t process, const ProcessTrace& trace,
     return index;
   };
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::size_t> known;  // stack and api
+  std::optional<std::size_t> slept;                                      // of the waits: the main thread's last sleep
+  const auto is_of_main_thread = [&](std::uint32_t stack) {
+    const auto found = stacks.find(stack);
+    return found != stacks.end() && found->second.is_of_main_thread;
+  };
   for (const WaitBody* each : sorted) {
     const WaitBody& wait = *each;
     if (wait.kind == WaitKind::host_callback) {
       ++all.host_callbacks;
+      continue;
+    }
+    if (slept && is_of_main_thread(wait.stack) && is_inside(wait, all.waits[*slept])) {
+      take_in(all.waits[*slept], wait);
       continue;
     }
     auto& [previous, place] = last[wait.thread];
@@ -58,8 +83,9 @@ void add_waits(HostWaits& all, std::size_t process, const ProcessTrace& trace,
     place = all.waits.size();
     const auto [site, is_new] = known.try_emplace({wait.stack, wait.api}, 0);
     if (is_new) site->second = site_of({place_of(wait.stack), trace.text_of(wait.api)});
-    all.waits.push_back({wait.begin, wait.end, wait.bytes, wait.calls, wait.thread, wait.stack, process, site->second, wait.kind,
-                         wait.direction, wait.memory});
+    if (wait.kind == WaitKind::sleep && wait.thread == trace.process.pid) slept = all.waits.size();
+    all.waits.push_back({wait.begin, wait.end, wait.bytes, wait.calls, wait.thread, wait.stack, wait.range, process, site->second,
+                         wait.kind, wait.direction, wait.memory});
   }
 }
 
@@ -85,6 +111,7 @@ std::string to_string(WaitKind kind, CopyDirection direction) {
     case WaitKind::loading: return "loading code";
     case WaitKind::host_callback: return "host callback";
     case WaitKind::door: return "tutti's own wait";
+    case WaitKind::sleep: return direction == CopyDirection::none ? "wait for a callback" : copy("copy");
   }
   return "wait";
 }

@@ -18,6 +18,7 @@ struct HostWait {
   std::uint32_t calls = 1;  // into the driver
   std::uint32_t thread = 0;
   std::uint32_t stack = 0;
+  std::uint32_t range = 0;  // text of its process: the NVTX ranges it was in
   std::size_t process = 0;
   std::size_t site = 0;
   WaitKind kind{};

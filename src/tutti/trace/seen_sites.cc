@@ -26,7 +26,8 @@ std::unique_ptr<lint::SeenSource> read_source(const std::string& path) {
 lint::SeenWait seen_wait(const WaitSite& site) {
   const Place& place = site.key.place;
   lint::SeenWait out{.line = place.line, .code = place.source, .expression = place.expression};
-  if (site.direction == CopyDirection::none) out.transfer = lint::Transfer::none;
+  // What a thread slept for is told by the line alone.
+  if (site.direction == CopyDirection::none && site.kind != WaitKind::sleep) out.transfer = lint::Transfer::none;
   if (site.direction == CopyDirection::to_host) out.transfer = lint::Transfer::to_host;
   if (site.direction == CopyDirection::to_device) out.transfer = lint::Transfer::to_device;
   return out;

@@ -28,6 +28,7 @@ struct Bar {
   std::string_view what;
   std::string name;
   std::string place;
+  std::string range = {};
   std::int64_t site = -1;
   std::size_t row = 0;
   std::pair<std::size_t, std::size_t> waited_for = {};  // lane and bar
@@ -110,6 +111,7 @@ std::vector<Lane> lanes_of(const TraceReport& report, const std::vector<ProcessT
                          .what = is_flow(wait.kind) ? "flow" : "demand",
                          .name = to_string(wait.kind, wait.direction),
                          .place = site.key.place.name(),
+                         .range = traces[wait.process].text_of(wait.range),
                          .site = static_cast<std::int64_t>(wait.site),
                          .is_timed_by_device = !is_flow(wait.kind)});
   }
@@ -186,6 +188,7 @@ void write_timeline(std::string& out, const TraceReport& report, const std::vect
     column("what", [&](const Bar& bar) { return names.number_of(bar.what); });
     column("name", [&](const Bar& bar) { return names.number_of(bar.name); });
     column("detail", [&](const Bar&) { return names.number_of(""); });
+    column("range", [&](const Bar& bar) { return names.number_of(bar.range); });
     column("place", [&](const Bar& bar) { return places.number_of(bar.place); });
     column("begin_ns", [&](const Bar& bar) { return bar.begin - begin; });
     column("length_ns", [&](const Bar& bar) { return bar.end - bar.begin; });
@@ -221,6 +224,7 @@ void write_page_site(std::string& out, const TraceReport& report, const WaitSite
   fields.add_flag("demand", !is_flow(site.kind));
   fields.add_or_null("source", place.source);
   fields.add_or_null("rule", site.rule);
+  fields.add_or_null("range", site.range);
   fields.add("class", to_string(site.verdict.kind));
   fields.add("evidence", site.verdict.evidence);
   fields.add_or_null("fix", site.verdict.fix);

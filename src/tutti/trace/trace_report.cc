@@ -40,7 +40,7 @@ bool reads_small_value(const HostWait& wait) {
 
 using Stacks = std::vector<std::map<std::uint32_t, ResolvedStack>>;
 
-std::vector<WaitSite> sum_up(const HostWaits& all, const Stacks& stacks) {
+std::vector<WaitSite> sum_up(const HostWaits& all, const Stacks& stacks, const std::vector<ProcessTrace>& traces) {
   std::vector<WaitSite> out(all.sites.size());
   for (std::size_t i = 0; i < out.size(); ++i) out[i].key = all.sites[i];
   std::map<std::pair<std::size_t, std::uint32_t>, const HostWait*> last;  // of a thread
@@ -50,6 +50,7 @@ std::vector<WaitSite> sum_up(const HostWaits& all, const Stacks& stacks) {
     if (const auto found = stacks[wait.process].find(wait.stack); found != stacks[wait.process].end()) stack = &found->second;
     if (site.all() == 0 || wait.time() > site.longest) {
       site.longest = wait.time();
+      site.range = traces[wait.process].text_of(wait.range);
       if (stack != nullptr) {
         site.stack = stack->lines;
         site.native_names = stack->native_names;
@@ -109,7 +110,7 @@ TraceReport make_report(const std::vector<ProcessTrace>& traces) {
   }
   out.host_callbacks = out.waits.host_callbacks;
   out.steps = find_steps(out.waits, traces);
-  out.sites = sum_up(out.waits, stacks);
+  out.sites = sum_up(out.waits, stacks, traces);
   out.gpu = gpu_cost(out.waits, out.steps, traces);
   if (out.gpu) {
     for (std::size_t i = 0; i < out.sites.size(); ++i) out.sites[i].cost = out.gpu->sites[i];

@@ -34,6 +34,7 @@ struct WaitSite {
   std::size_t previous = 0;          // the site of that one
   std::uint64_t of_main_thread = 0;  // on another thread, while the main thread was at this place
   std::vector<std::string> stack;    // of the longest, innermost first
+  std::string range;                 // of the longest: the NVTX ranges it was in, outermost first; empty: none
   std::vector<std::string> native_names;
   SiteCost cost;          // where the GPU's work was recorded
   std::string_view rule;  // of the linter, that the place falls under; empty: none is known. Lives for ever

@@ -67,6 +67,7 @@ void write_site(std::string& out, const WaitSite& site) {
   fields.add_or_null("rule", site.rule);
   fields.add_or_null("use", word_for(site.use.use));
   fields.add("use_line", site.use.line);
+  fields.add_or_null("range", site.range);
   write_strings(fields.key("stack"), site.stack);
 }
 

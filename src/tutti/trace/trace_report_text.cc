@@ -85,6 +85,7 @@ std::string in_full(const TraceReport& report, std::size_t index) {
   how += text(", longest ", time_of(site.longest));
   if (site.of_main_thread != 0) how += ", on another thread than this line's";
   out += paragraph(how, indent);
+  if (!site.range.empty()) out += paragraph(text("in the NVTX range ", printable(site.range, 200)), indent);
   if (report.gpu && is_steady) out += paragraph(cost_of(report, site), indent);
   out += paragraph(printable(site.verdict.evidence, 400), indent);
   if (!site.verdict.fix.empty()) out += paragraph("fix: " + site.verdict.fix, indent);
@@ -139,10 +140,12 @@ std::string TraceReport::to_text() const {
                        beginning_of(*this), steps->warm_up == 0 ? "" : text("; ", steps->warm_up, " before them were warm-up")));
   }
   if (gpu) out += about_gpu(*this);
-  if (host_callbacks != 0) {
+  const bool has_slept =
+      std::any_of(sites.begin(), sites.end(), [](const WaitSite& site) { return site.kind == WaitKind::sleep; });
+  if (host_callbacks != 0 && !has_slept) {
     out += paragraph(text(host_callbacks,
-                          " host callbacks were enqueued (cuLaunchHostFunc). JAX ends its waits that way; a thread that "
-                          "sleeps until then makes no call into the driver, and is not listed here."));
+                          " host callbacks were enqueued (cuLaunchHostFunc). JAX ends its waits that way; no thread was seen to "
+                          "sleep until one."));
   }
   if (sites.empty()) return out + "Waits of the host: none.\n";
   // What only the warm-up had is not what makes a step slow.

@@ -72,6 +72,8 @@ std::string to_timeline(const TraceReport& report, const std::vector<ProcessTrac
     const WaitSite& site = report.sites[wait.site];
     std::string arguments = text(argument("at", site.key.place.name()), ",", argument("line", site.key.place.source), ",",
                                  argument("api", site.key.api), ",", argument("class", to_string(site.verdict.kind)));
+    if (const std::string& range = traces[wait.process].text_of(wait.range); !range.empty())
+      arguments += text(",", argument("range", range));
     if (wait.bytes != 0) arguments += text(",\"bytes\":", wait.bytes);
     events.span(traces[wait.process].process.pid, wait.thread, to_string(wait.kind, wait.direction), wait.begin, wait.end,
                 arguments);

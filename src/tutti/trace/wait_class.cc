@@ -19,6 +19,23 @@ bool is_torch(const WaitSite& site) {
                      [](const std::string& name) { return contains(name, "at::native::") || contains(name, "c10::"); });
 }
 
+bool is_jax(const WaitSite& site) {
+  return site.kind == WaitKind::sleep && std::any_of(site.stack.begin(), site.stack.end(), [](const std::string& line) {
+           return contains(line, "/jax/") || contains(line, "jax_common") || contains(line, "xla_");
+         });
+}
+
+// A thread that slept may have done so for a value or for the end of a computation: the line tells.
+bool reads_value(const WaitSite& site) {
+  if (site.direction == CopyDirection::to_host) return true;
+  return site.kind == WaitKind::sleep && !site.rule.empty() && site.rule != "jax-block" && site.rule != "synchronize";
+}
+
+// The fix in the words of the framework.
+const char* in_words_of(const WaitSite& site, const char* torch, const char* jax, const char* other) {
+  return is_torch(site) ? torch : is_jax(site) ? jax : other;
+}
+
 std::string all_waits(const WaitSite& site) {
   return site.all() == 1 ? std::string("the wait") : text("each of the ", site.all(), " waits");
 }
@@ -96,10 +113,15 @@ SyncVerdict of_memory(const WaitSite& site) {
 }
 
 std::vector<SyncPossibility> possibilities(const WaitSite& site) {
-  if (site.direction == CopyDirection::to_host) {
+  if (reads_value(site)) {
     return {{"the value is only printed, logged or stored", "keep it on the device and read it some steps later"},
             {"it decides what the host does", "decide on the device (torch.where, lax.cond), or by the value of the step before"},
             {"it goes into other ops", "pass them the tensor, which stays on the device"}};
+  }
+  if (is_jax(site)) {
+    return {{"it stands between computations", "remove it: JAX orders them by their data"},
+            {"it ends something timed", "time many steps, and wait once behind them"},
+            {"it bounds how far the host runs ahead", "wait for the result of some steps before instead"}};
   }
   return {{"it stands between ops of one stream", "remove it: they are in order already"},
           {"another stream uses the result", "cudaStreamWaitEvent() orders streams without the host"},
@@ -118,7 +140,7 @@ SyncVerdict classify(const WaitSite& site, const std::vector<WaitSite>& sites) {
     return {SyncClass::unknown, "a wait of tutti's own: `tutti run -- PROGRAM` tells its class and the fix", ""};
   if (site.kind == WaitKind::allocation || site.kind == WaitKind::release || site.kind == WaitKind::host_memory)
     return of_memory(site);
-  const bool is_plain = site.direction == CopyDirection::none;
+  const bool is_plain = site.direction == CopyDirection::none && site.kind != WaitKind::sleep;
   if (is_plain && site.instant == site.all()) {
     return {SyncClass::no_op, text(all_waits(site), " came back at once: nothing was running that it could have waited for"),
             "remove it"};
@@ -131,7 +153,7 @@ SyncVerdict classify(const WaitSite& site, const std::vector<WaitSite>& sites) {
             text(all_waits(site), " was for a copy to the device from pinned memory: what uses it there comes after it anyway"),
             is_torch(site) ? "copy with non_blocking=True" : "remove it"};
   }
-  const bool is_read = site.direction == CopyDirection::to_host;
+  const bool is_read = reads_value(site);
   // The line of another thread says nothing of this one's values.
   Use use = site.use.use;
   if (!site.was_read && site.of_main_thread == 0) use = use_by_text(site.key.place);
@@ -139,15 +161,17 @@ SyncVerdict classify(const WaitSite& site, const std::vector<WaitSite>& sites) {
   const std::string line = is_elsewhere ? text("line ", site.use.line) : std::string("the line");
   if (use == Use::decides) {
     return {SyncClass::control_flow, line + " decides by the value what the host does",
-            is_torch(site) ? "decide on the device with torch.where(), or by the value of the step before"
-                           : "decide on the device, or by the value of the step before"};
+            in_words_of(site, "decide on the device with torch.where(), or by the value of the step before",
+                        "decide on the device with jnp.where() or lax.cond(), or by the value of the step before",
+                        "decide on the device, or by the value of the step before")};
   }
   if (is_read && use == Use::told) {
     return {SyncClass::deferrable,
             is_elsewhere ? text("the value is only printed, logged or stored (line ", site.use.line, ")")
                          : std::string("the line only prints, logs or stores the value"),
-            is_torch(site) ? "keep the tensor (.detach()) and read it some steps later, or all of them at once at the end"
-                           : "copy it to pinned memory, and read it some steps later"};
+            in_words_of(site, "keep the tensor (.detach()) and read it some steps later, or all of them at once at the end",
+                        "keep the array and read it some steps later; copy_to_host_async() starts the copy meanwhile",
+                        "copy it to pinned memory, and read it some steps later")};
   }
   if (is_read && use == Use::size) {
     return {SyncClass::dynamic_shape, line + " makes the value a size: the shape of a result depends on data",
@@ -157,15 +181,18 @@ SyncVerdict classify(const WaitSite& site, const std::vector<WaitSite>& sites) {
     return {SyncClass::coalescible,
             text(all_waits(site), " began just after the one at ", sites[site.previous].key.place.name(),
                  " had ended: both could be one"),
-            is_torch(site) ? "torch.stack() the values and read them once" : "copy both and wait once"};
+            in_words_of(site, "torch.stack() the values and read them once", "jax.device_get() both at once",
+                        "copy both and wait once")};
   }
-  if (is_read && site.memory == HostMemory::pageable && site.bytes > most_small_value) return pageable(site);
+  if (is_read && site.memory == HostMemory::pageable && site.bytes > most_small_value && !is_jax(site)) return pageable(site);
   if (is_read && use == Use::computes) {
     return {SyncClass::redundant, line + " gives the value to an op, which would have taken the tensor",
             "pass the tensor, which stays on the device"};
   }
-  const char* missing =
-      is_read ? "what the value is used for is not told by the line" : "what it waits for is not told by the call";
+  const char* missing = is_read ? "what the value is used for is not told by the line"
+                        : site.kind == WaitKind::sleep
+                            ? "the thread slept until a host callback; what for is not told by the line"
+                            : "what it waits for is not told by the call";
   std::string seen;
   if (site.instant != 0) seen = text("; ", site.instant, " of ", site.all(), " came back at once");
   return {SyncClass::unknown, missing + seen, "", possibilities(site)};

@@ -30,6 +30,7 @@ function showDetails(lane, bar, all) {
     "roll-call": "Waited for others in", exchange: "Exchanged in"};
   add(words[what], names[lane.raw.name[bar]]);
   if (isWait && names[lane.raw.detail[bar]]) add("Value of", names[lane.raw.detail[bar]]);
+  if (lane.raw.range && names[lane.raw.range[bar]]) add("NVTX range", names[lane.raw.range[bar]]);
   if ((what === "roll-call" || what === "exchange") && names[lane.raw.detail[bar]]) add("Processes", names[lane.raw.detail[bar]]);
   add("At", element("span", {class: "place"}, places[lane.raw.place[bar]]));
   add("On", lane.name);

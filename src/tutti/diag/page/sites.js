@@ -59,6 +59,7 @@ function makeSites(report, pick) {
     if (site.allowed > 0) cell.append(element("p", {class: "allowed"}, allowance(site)));
     if (site.waiting > 0) cell.append(element("p", {}, humanCount(site.waiting) + " still waiting"));
     if (site.fix) cell.append(element("p", {class: "fix"}, site.fix));
+    if (site.range) cell.append(element("p", {class: "about"}, "NVTX range " + site.range));
     if (site.rule) cell.append(element("p", {class: "about"}, "rule " + site.rule + " of tutti lint"));
     for (const each of site.may_be) cell.append(element("p", {}, element("b", {}, "If " + each.if), " \u2192 ", each.fix));
     if (site.stack.length > 0) cell.append(stackOf(site, report.about_stacks));
@@ -69,7 +70,7 @@ function makeSites(report, pick) {
       number("calls", humanCount(site.calls)), number("blocked", humanCount(site.blocked)),
       number("time", humanTime(site.blocked_ns)), number("idle", idleTime(site.device_idle_ns)));
     row.addEventListener("click", () => pick(index));
-    const words = [site.site, site.function, site.reason, site.class, site.evidence, site.fix || "", ...site.may_be.map((each) => each.fix), wanted, site.allowed_because || "", site.source || "", site.rule || "",
+    const words = [site.site, site.function, site.reason, site.class, site.evidence, site.fix || "", ...site.may_be.map((each) => each.fix), wanted, site.allowed_because || "", site.source || "", site.rule || "", site.range || "",
       site.demand ? "demand" : "flow"].join(" ").toLowerCase();
     body.append(row);
     return {row, words};

@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "tutti/trace/recorder/recorder.h"
+#include "tutti/trace/recorder/sleeps.h"
 
 namespace tutti::tracing {
 
@@ -67,8 +68,12 @@ void begin() {
     }
   }
   Recorder::listen_at_door();
+  watch_sleeps();
   // CUDA does not work in a forked child; what it executes is a process of its own.
-  ::pthread_atfork(nullptr, nullptr, [] { recorder().output.forget(); });
+  ::pthread_atfork(nullptr, nullptr, [] {
+    leave_sleeps_alone();
+    recorder().output.forget();
+  });
   std::atexit([] { recorder().end_process(); });
 }
 

@@ -99,13 +99,14 @@ bool PythonStack::find() {
   } else if (!read_guarded(&minor, probe)) {
     why_not_ = "this system does not let a process read its own memory safely (process_vm_readv): stacks are native only";
   }
-  if (!why_not_.empty()) return false;
+  // Also of an interpreter whose frames are not known: threads that wait for its lock are told by it.
   if (const void* loop = ::dlsym(RTLD_DEFAULT, "_PyEval_EvalFrameDefault")) {
     Segment segment{reinterpret_cast<std::uintptr_t>(loop)};
     ::dl_iterate_phdr(find_segment, &segment);
     begin_ = segment.begin;
     end_ = segment.end;
   }
+  if (!why_not_.empty()) return false;
   layout_ = layout;
   return true;
 }

@@ -8,6 +8,8 @@
 #include <cstring>
 #include <ctime>
 
+#include "tutti/trace/recorder/ranges.h"
+
 namespace tutti::tracing {
 
 namespace {
@@ -203,9 +205,23 @@ Recorder& recorder() {
 void Recorder::add(WaitBody wait) {
   wait.thread = thread_id();
   here.last_end = wait.end;
+  wait.range = output.text(current_ranges());
   ++seen;
   if (!output.append(RecordKind::wait, wait)) ++unkept;
 }
+
+void Recorder::add_sleep(std::uint64_t begin, std::uint64_t end, std::uint64_t caller) {
+  WaitBody wait{};
+  wait.begin = begin;
+  wait.end = end;
+  wait.api = output.text("cuLaunchHostFunc");
+  wait.stack = stacks.capture(caller);
+  wait.calls = 1;
+  wait.kind = WaitKind::sleep;
+  add(wait);
+}
+
+bool is_in_call() noexcept { return here.function != 0; }
 
 std::string Recorder::subscribe() {
   CUpti_SubscriberHandle subscriber = nullptr;

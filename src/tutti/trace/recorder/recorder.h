@@ -17,6 +17,9 @@ namespace tutti::tracing {
 
 std::uint64_t now() noexcept;  // CLOCK_MONOTONIC
 
+// The calling thread is inside a call that is recorded.
+bool is_in_call() noexcept;
+
 struct Recorder {
   Output output;
   Stacks stacks{output};
@@ -39,6 +42,8 @@ struct Recorder {
   void end_process();
   // Of the calling thread; its name goes to the file with its first wait.
   void add(WaitBody wait);
+  // It slept until a host callback woke it, or a thread that one had woken. `caller`: who put it to sleep.
+  void add_sleep(std::uint64_t begin, std::uint64_t end, std::uint64_t caller);
 };
 
 // The one of this process; lives for ever.
