@@ -31,6 +31,8 @@ namespace {
 namespace files = std::filesystem;
 
 constexpr const char* injection_variable = "CUDA_INJECTION64_PATH";
+constexpr const char* ranges_variable = "NVTX_INJECTION64_PATH";
+constexpr const char* preload_variable = "LD_PRELOAD";
 constexpr int signalled = 128;
 constexpr int too_many = 3;
 constexpr double half_a_tenth = 0.05;  // the first and the last step may be cut
@@ -71,6 +73,18 @@ files::path make_folder(const std::string& asked) {
     throw std::runtime_error(text("'", printable(folder.string()), "' holds a trace already; name another folder"));
   files::create_directories(folder);
   return files::canonical(folder);
+}
+
+// Sleeps are seen by standing before the C library's functions; what the user has preloaded comes next.
+void preload(const std::string& recorder) {
+  if (recorder.find_first_of(" :") != std::string::npos) {
+    std::cerr << paragraph(text("tutti: warning: ", recorder,
+                                " has a space or a colon in its path and cannot be preloaded: waits that a host callback ends, "
+                                "as JAX's, are not seen"));
+    return;
+  }
+  const char* const others = std::getenv(preload_variable);
+  set_variable(preload_variable, others == nullptr || *others == '\0' ? recorder : text(recorder, ":", others));
 }
 
 volatile std::sig_atomic_t traced = 0;  // the program
@@ -191,6 +205,8 @@ int trace_program(const TraceOptions& options) {
   if (!options.baseline.empty()) (void)read_baseline(options.baseline);  // before the program runs for an hour
   const files::path folder = make_folder(options.folder);
   set_variable(injection_variable, recorder.string());
+  preload(recorder.string());
+  if (std::getenv(ranges_variable) == nullptr) set_variable(ranges_variable, recorder.string());  // else another tool has them
   set_variable(tracing::recorder_variable, text(options.records_work ? "work:" : "waits:", folder.string()));
   const int status = run_to_its_end(options.command);
   if (!has_traces(folder)) {
@@ -206,9 +222,10 @@ int trace_program(const TraceOptions& options) {
 int report_trace(const TraceOptions& options) { return report(options.read, options); }
 
 int compare_traces(const TraceOptions& options) {
-  const tracing::TraceReport before = tracing::make_report(tracing::read_traces(options.compare[0]));
+  const std::vector<tracing::ProcessTrace> traces = tracing::read_traces(options.compare[0]);
+  const tracing::TraceReport before = tracing::make_report(traces);
   const tracing::TraceReport after = tracing::make_report(tracing::read_traces(options.compare[1]));
-  std::cout << tracing::compare(before, after).to_text();
+  std::cout << tracing::compare(before, after, traces).to_text();
   return 0;
 }
 

@@ -63,6 +63,40 @@ TEST(GpuIdle, WithoutItsWaitAHostThatIsSlowGainsTheWaitOnly) {
   EXPECT_NEAR(static_cast<double>(report.sites[0].cost.gain) / (steps - 1), 24.0 * us, 3.0 * us);
 }
 
+// Each step: a launch and a wait at one place, 10 us later a second one at another, which has nothing left to wait for; then
+// `host`.
+TEST(GpuIdle, TwoWaitsInARowGainOnlyTogether) {
+  TraceBytes bytes = small_trace(0, "    value = loss.item()", 13, 24);
+  bytes.named(RecordKind::text, 8, "cuEventSynchronize");
+  std::uint64_t time = 0;
+  for (std::uint32_t i = 1; i <= steps; ++i) {
+    bytes.record(RecordKind::launch, LaunchBody{time, time + 5 * us, i, 7});
+    bytes.record(RecordKind::work, WorkBody{time + 7 * us, time + 107 * us, 0, 4, i, 13, 0, WorkKind::kernel, 0});
+    for (const std::uint32_t api : {2U, 8U}) {
+      WaitBody wait{};
+      wait.begin = api == 2 ? time + 6 * us : time + 120 * us;
+      wait.end = api == 2 ? time + 110 * us : time + 121 * us;
+      wait.api = api;
+      wait.thread = 7;
+      wait.stack = 1;
+      wait.calls = 1;
+      wait.kind = api == 2 ? WaitKind::stream : WaitKind::context;
+      bytes.record(RecordKind::wait, wait);
+    }
+    time += 140 * us;
+  }
+  const std::vector<ProcessTrace> traces{read_trace(bytes.bytes, "a")};
+  const TraceReport report = make_report(traces);
+  ASSERT_EQ(report.sites.size(), 2U);
+  const std::uint64_t both = gain_without({{0}, {1}}, report.waits, report.steps, traces);
+  EXPECT_EQ(both, report.gpu->gain);
+  EXPECT_GT(both, report.sites[0].cost.gain);
+  EXPECT_EQ(gain_without({{0}}, report.waits, report.steps, traces), report.sites[0].cost.gain);
+  const std::uint64_t half = gain_without({{0, 0.5}, {1, 0.5}}, report.waits, report.steps, traces);
+  EXPECT_NEAR(static_cast<double>(half), static_cast<double>(both) / 2, 0.1 * static_cast<double>(both));
+  EXPECT_EQ(gain_without({}, report.waits, report.steps, traces), 0U);
+}
+
 TEST(GpuIdle, IsNotToldWhereTheGpusWorkWasNotRecorded) {
   const TraceReport report = make_report({read_trace(small_trace(10).bytes, "a")});
   EXPECT_FALSE(report.gpu.has_value());

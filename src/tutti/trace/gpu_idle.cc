@@ -8,10 +8,11 @@ namespace tutti::tracing {
 
 namespace {
 
-constexpr std::uint64_t usual_launch = 5'000;  // ns: of a copy that holds up nobody
-constexpr std::uint64_t usual_delay = 2'000;   // ns from a launch to its begin, where nothing is before it
-constexpr std::uint64_t usual_call = 1'000;    // ns: of a wait for what has ended already
-constexpr std::size_t longest_queue = 1024;    // launches the driver takes before it holds up the host
+constexpr std::uint64_t usual_launch = 5'000;   // ns: of a copy that holds up nobody
+constexpr std::uint64_t usual_delay = 2'000;    // ns from a launch to its begin, where nothing is before it
+constexpr std::uint64_t usual_call = 1'000;     // ns: of a wait for what has ended already
+constexpr std::uint64_t usual_latency = 5'000;  // ns from the end of work to that of the wait for it
+constexpr std::size_t longest_queue = 1024;     // launches the driver takes before it holds up the host
 constexpr std::size_t none = static_cast<std::size_t>(-1);
 
 // A host that enqueues and waits, as one line of events, and the work of the GPU that they lead to.
@@ -20,6 +21,7 @@ struct Event {
   std::uint64_t end = 0;
   std::size_t wait = none;             // of the list of waits; none: a launch
   std::size_t waits_for = none;        // of the work: what has ended when the wait ends
+  std::uint64_t latency = 0;           // from that to the end of the wait
   std::vector<std::size_t> work = {};  // that a launch leads to
 };
 
@@ -33,10 +35,13 @@ struct Part {
 
 bool is_timed_by_device(WaitKind kind) {
   return kind == WaitKind::stream || kind == WaitKind::event || kind == WaitKind::context || kind == WaitKind::poll ||
-         kind == WaitKind::copy || kind == WaitKind::staging;
+         kind == WaitKind::copy || kind == WaitKind::staging || kind == WaitKind::sleep;
 }
 
-bool is_copy(const HostWait& wait) { return wait.kind == WaitKind::copy || wait.kind == WaitKind::staging; }
+// What it waits for is enqueued inside: by the call itself, or by a worker.
+bool enqueues_itself(const HostWait& wait) {
+  return wait.kind == WaitKind::copy || wait.kind == WaitKind::staging || wait.kind == WaitKind::sleep;
+}
 
 // What has ended last when the wait ends.
 std::size_t waited_for(const Part& part, const std::vector<std::size_t>& by_end, const HostWait& wait) {
@@ -53,7 +58,7 @@ void add_events(Part& part, const ProcessTrace& trace) {
   std::vector<Event> launches;
   for (const LaunchBody& launch : trace.launches) {
     const auto led_to = work_of.find(launch.correlation);
-    if (led_to != work_of.end()) launches.push_back({launch.begin, launch.end, none, none, led_to->second});
+    if (led_to != work_of.end()) launches.push_back({.begin = launch.begin, .end = launch.end, .work = led_to->second});
   }
   const auto earlier = [](const Event& a, const Event& b) { return a.begin < b.begin; };
   std::stable_sort(launches.begin(), launches.end(), earlier);
@@ -64,8 +69,16 @@ void add_events(Part& part, const ProcessTrace& trace) {
     const HostWait& wait = *part.waits[i];
     Event event{wait.begin, wait.end, i, waited_for(part, by_end, wait)};
     const auto inside = std::lower_bound(launches.begin(), launches.end(), Event{wait.begin}, earlier);
+    if (event.waits_for != none) {
+      event.latency = wait.end - std::min(wait.end, part.work[event.waits_for]->end);
+    } else if (is_timed_by_device(wait.kind) && inside != launches.begin()) {
+      // It came back at once because an earlier wait had waited for the same. Without that one it is this one's turn.
+      const std::size_t last = (inside - 1)->work.back();
+      if (part.work[last]->end <= wait.end) event.waits_for = last;
+      event.latency = usual_latency;
+    }
     if (inside != launches.end() && inside->begin < wait.end) {
-      if (!is_copy(wait)) continue;  // other threads went on meanwhile: nothing of theirs was held up
+      if (!enqueues_itself(wait)) continue;  // other threads went on meanwhile: nothing of theirs was held up
       // The copy is enqueued, and then the host waits for it.
       inside->end = std::min(inside->end, inside->begin + usual_launch);
       event.begin = inside->end;
@@ -128,9 +141,9 @@ void add_idle(const Part& part, GpuCost& out) {
   }
 }
 
-// The same host and the same work again, with the waits of `without` left out (none: with all of them; every_site: with none).
-constexpr std::size_t every_site = none - 1;
-std::uint64_t simulate(const Part& part, std::size_t without) {
+// The same host and the same work again, without the waits that `is_left_out` says, each asked for once and in order.
+template <class IsLeftOut>
+std::uint64_t simulate(const Part& part, IsLeftOut is_left_out) {
   std::uint64_t host = part.begin;
   std::uint64_t host_was = part.begin;  // when the host was free in fact
   std::vector<std::uint64_t> ended(part.work.size(), 0);
@@ -141,14 +154,12 @@ std::uint64_t simulate(const Part& part, std::size_t without) {
     host += event.begin - std::min(event.begin, host_was);  // work of the host's own
     const bool overlaps = event.begin < host_was;
     host_was = std::max(host_was, event.end);
-    const bool is_left_out = event.wait != none && (without == every_site || part.waits[event.wait]->site == without);
     if (event.wait != none) {
-      if (is_left_out) continue;
+      if (is_left_out(*part.waits[event.wait])) continue;
       if (event.waits_for == none || ended[event.waits_for] == 0) {
         if (!overlaps) host += event.end - event.begin;
       } else {
-        const std::uint64_t latency = event.end - std::min(event.end, part.work[event.waits_for]->end);
-        host = std::max(host + usual_call, ended[event.waits_for] + latency);
+        host = std::max(host + std::min(usual_call, event.end - event.begin), ended[event.waits_for] + event.latency);
       }
       continue;
     }
@@ -177,14 +188,35 @@ std::optional<GpuCost> gpu_cost(const HostWaits& all, const std::optional<Steps>
   out.time = part->end - part->begin;
   out.sites.resize(all.sites.size());
   add_idle(*part, out);
-  out.simulated = simulate(*part, none);
-  out.gain = out.simulated - std::min(out.simulated, simulate(*part, every_site));
+  const auto gain_of = [&](auto is_left_out) { return out.simulated - std::min(out.simulated, simulate(*part, is_left_out)); };
+  out.simulated = simulate(*part, [](const HostWait&) { return false; });
+  out.gain = gain_of([](const HostWait&) { return true; });
   for (std::size_t i = 0; i < out.sites.size(); ++i) {
     const bool is_there =
         std::any_of(part->waits.begin(), part->waits.end(), [&](const HostWait* wait) { return wait->site == i; });
-    if (is_there) out.sites[i].gain = out.simulated - std::min(out.simulated, simulate(*part, i));
+    if (is_there) out.sites[i].gain = gain_of([&](const HostWait& wait) { return wait.site == i; });
   }
   return out;
+}
+
+std::uint64_t gain_without(const std::vector<LeftOut>& left_out, const HostWaits& all, const std::optional<Steps>& steps,
+                           const std::vector<ProcessTrace>& traces) {
+  const std::optional<Part> part = part_of(all, steps, traces);
+  if (!part) return 0;
+  std::unordered_map<std::size_t, double> parts;
+  for (const LeftOut& each : left_out) parts[each.site] = each.part;
+  std::unordered_map<std::size_t, double> kept;  // of a site: the part of its waits that is due to be kept
+  const std::uint64_t with = simulate(*part, [](const HostWait&) { return false; });
+  const std::uint64_t without = simulate(*part, [&](const HostWait& wait) {
+    const auto found = parts.find(wait.site);
+    if (found == parts.end()) return false;
+    double& due = kept[wait.site];
+    due += 1 - found->second;
+    if (due < 1) return true;
+    due -= 1;
+    return false;
+  });
+  return with - std::min(with, without);
 }
 
 }  // namespace tutti::tracing

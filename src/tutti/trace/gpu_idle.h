@@ -26,7 +26,18 @@ struct GpuCost {
   std::vector<SiteCost> sites;  // as those of the waits
 };
 
+// Which waits of a site a simulation leaves out.
+struct LeftOut {
+  std::size_t site = 0;
+  double part = 1;  // of them
+};
+
 // Of the process whose steps they are, or of the one with the most work. None where the GPU's work was not recorded.
 std::optional<GpuCost> gpu_cost(const HostWaits& all, const std::optional<Steps>& steps, const std::vector<ProcessTrace>& traces);
+
+// By how much the time looked at would be shorter without all of these at once: what one of them alone gains, the host would wait
+// for at the next.
+std::uint64_t gain_without(const std::vector<LeftOut>& left_out, const HostWaits& all, const std::optional<Steps>& steps,
+                           const std::vector<ProcessTrace>& traces);
 
 }  // namespace tutti::tracing

@@ -23,20 +23,21 @@ struct Sum {
   std::string wait;
   double waits = 0;
   double time = 0;
-  double gain = 0;
+  std::vector<std::size_t> sites;
 };
 
 // Places that read the same are one.
 std::map<std::string, Sum> sums(const TraceReport& report) {
   std::map<std::string, Sum> out;
-  for (const WaitSite& site : report.sites) {
+  for (std::size_t i = 0; i < report.sites.size(); ++i) {
+    const WaitSite& site = report.sites[i];
     if (site.waits == 0) continue;
     Sum& sum = out[name_across_changes(site)];
     sum.place = site.key.place.name();
     sum.wait = to_string(site.kind, site.direction);
     sum.waits += waits_per_step(report, site);
     sum.time += static_cast<double>(site.time) / steps_of(report);
-    sum.gain += static_cast<double>(site.cost.gain) / steps_of(report);
+    sum.sites.push_back(i);
   }
   return out;
 }
@@ -111,19 +112,21 @@ double waits_per_step(const TraceReport& report) {
   return out;
 }
 
-TraceComparison compare(const TraceReport& before, const TraceReport& after) {
+TraceComparison compare(const TraceReport& before, const TraceReport& after, const std::vector<ProcessTrace>& traces_before) {
   TraceComparison out;
   const std::map<std::string, Sum> old_sites = sums(before);
   const std::map<std::string, Sum> new_sites = sums(after);
   double saved = 0;
-  double gained = 0;
+  std::vector<LeftOut> left_out;
   double added = 0;
   for (const auto& [name, sum] : old_sites) {
     const auto found = new_sites.find(name);
     out.sites.push_back(change_of(&sum, found == new_sites.end() ? nullptr : &found->second));
     const double less = out.sites.back().time_before - out.sites.back().time_after;
     (less > 0 ? saved : added) += std::abs(less);
-    if (out.sites.back().kind == SiteChange::Kind::gone) gained += sum.gain;
+    const SiteChange& change = out.sites.back();
+    if (change.kind != SiteChange::Kind::gone && change.kind != SiteChange::Kind::fewer) continue;
+    for (const std::size_t site : sum.sites) left_out.push_back({site, 1 - change.after / change.before});
   }
   for (const auto& [name, sum] : new_sites) {
     if (old_sites.contains(name)) continue;
@@ -141,8 +144,10 @@ TraceComparison compare(const TraceReport& before, const TraceReport& after) {
     out.step_after = after.steps->quantile(0.5);
     out.spread_after = after.steps->quantile(0.9) - after.steps->quantile(0.1);
   }
-  if (before.gpu && before.steps && gained > 0)
-    out.predicted = out.step_before - std::min(out.step_before, static_cast<std::uint64_t>(gained));
+  if (before.gpu && before.steps && !left_out.empty()) {
+    const std::uint64_t gain = gain_without(left_out, before.waits, before.steps, traces_before) / before.steps->times.size();
+    out.predicted = out.step_before - std::min(out.step_before, gain);
+  }
   out.only_moved = saved > 0 && added > saved / 2;
   return out;
 }
@@ -154,6 +159,13 @@ std::string TraceComparison::to_text() const {
                           time_of(static_cast<double>(spread_before)), ") and takes ", time_of(static_cast<double>(step_after)),
                           " (spread ", time_of(static_cast<double>(spread_after)), ")",
                           predicted == 0 ? "" : text("; predicted was ", time_of(static_cast<double>(predicted)))));
+    if (predicted != 0 && predicted < step_before) {
+      const double expected = static_cast<double>(step_before) - static_cast<double>(predicted);
+      const double gained = static_cast<double>(step_before) - static_cast<double>(step_after);
+      out += paragraph(gained <= 0 ? text("Of the gain that was predicted, ", time_of(expected), ", there is nothing")
+                                   : text("The gain is ", time_of(gained), ", ", std::lround(100 * gained / expected),
+                                          " % of the ", time_of(expected), " that were predicted"));
+    }
   } else {
     out +=
         paragraph("Steps were not recognised in both: what follows are totals, or counts for each step where there are steps.");

@@ -36,12 +36,13 @@ struct TraceComparison {
   std::uint64_t step_after = 0;
   std::uint64_t spread_before = 0;  // from the tenth to the ninetieth of a hundred steps
   std::uint64_t spread_after = 0;
-  std::uint64_t predicted = 0;  // a step without the waits that are gone, from the GPU's work; 0: not recorded before
+  std::uint64_t predicted = 0;  // a step without the waits that are gone or fewer, from the GPU's work; 0: not recorded before
   bool only_moved = false;      // what the host no longer waits for here, it waits for elsewhere
 
   [[nodiscard]] std::string to_text() const;
 };
 
-TraceComparison compare(const TraceReport& before, const TraceReport& after);
+// `traces_before`: what `before` was made from, for what was predicted of the waits that have gone.
+TraceComparison compare(const TraceReport& before, const TraceReport& after, const std::vector<ProcessTrace>& traces_before = {});
 
 }  // namespace tutti::tracing
