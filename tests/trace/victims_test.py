@@ -20,7 +20,7 @@ VICTIMS = pathlib.Path(__file__).resolve().parent / "victims"
 def comments(victim):
     """{line: what its comment says of its waits}"""
     lines = (VICTIMS / victim).read_text().splitlines()
-    return {number: match[1] for number, line in enumerate(lines, 1) if (match := re.search(r"waits: ([\w ]+)$", line))}
+    return {number: match[1] for number, line in enumerate(lines, 1) if (match := re.search(r"waits: ([\w -]+)$", line))}
 
 
 class Victims(unittest.TestCase):
@@ -49,6 +49,36 @@ class Victims(unittest.TestCase):
                          {line: comment.partition(" ")[2] for line, comment in expected.items()})  # fmt: skip
         for line, comment in expected.items():
             self.assertAlmostEqual(steady[line]["waits"] / self.steps, int(comment.split()[0]), delta=0.11, msg=line)
+
+    def test_jax(self):
+        if subprocess.run([PYTHON, "-c", "import jax; assert jax.devices()[0].platform == 'gpu'"], capture_output=True).returncode != 0:
+            self.skipTest("no JAX with a GPU here")
+        report = self.trace("jax", PYTHON, VICTIMS / "jax_waits.py", 20)
+        table = self.table(report)
+        steady = {site["line"]: site for site in report["sites"] if site["waits"] and site["file"].endswith("jax_waits.py")}
+        expected = comments("jax_waits.py")
+        self.assertEqual({line: site["class"] for line, site in steady.items()},
+                         {line: comment.partition(" ")[2] for line, comment in expected.items()}, table)  # fmt: skip
+        for line, comment in expected.items():
+            self.assertAlmostEqual(steady[line]["waits"] / self.steps, int(comment.split()[0]), delta=0.11, msg=table)
+            self.assertEqual(steady[line]["on_other_thread"], 0, table)
+            self.assertGreater(steady[line]["time_ns"] / steady[line]["waits"], 20_000, table)
+        self.assertEqual([steady[line]["rule"] for line in sorted(steady)], ["jax-read", "jax-branch", "jax-block", "jax-read"], table)
+
+    def table(self, report):
+        rows = [f"\n{self.steps} steps, {report['host_callbacks']} callbacks"]
+        for site in report["sites"]:
+            rows.append(f"{pathlib.Path(site['file']).name}:{site['line']} {site['wait']} [{site['api']}] {site['class']} rule {site['rule']}"
+                        f" {site['waits']}+{site['warm_up_waits']} waits, {site['time_ns'] / 1e3:.0f} us, bytes {site['bytes']},"
+                        f" on another thread {site['on_other_thread']}")  # fmt: skip
+        return "\n".join(rows)
+
+    def test_a_range_of_nvtx_is_told(self):
+        program = self.folder / "ranges.py"
+        program.write_text("import torch\nx = torch.ones(9, device='cuda')\nwith torch.cuda.nvtx.range('evaluation'):\n    x.sum().item()\n")
+        report = self.trace("ranges", PYTHON, program)
+        self.assertEqual({site["range"] for site in report["sites"] if site["line"] == 4 and "Synchronize" in site["api"]}, {"evaluation"},
+                         self.table(report))  # fmt: skip
 
     def test_cuda(self):
         if CUDA_PROGRAM is None:
