@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -38,6 +39,99 @@ TEST_P(Fusion, AChainGivesTheFunctionsValues) {
   if (GetParam().backend != "cuda") {
     EXPECT_THAT(explain(step), HasSubstr("fused Mul"));
   }
+}
+
+// Whether all kernels of what was captured are in one group.
+bool is_one_pass(const std::string& told) {
+  std::size_t kernels = 0;
+  std::size_t fused = 0;
+  std::istringstream lines(told);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.find(" at ") == std::string::npos || !line.starts_with("    ")) continue;
+    ++kernels;
+    if (line.starts_with("        + ")) ++fused;
+  }
+  return fused > 0 && fused + 1 == kernels;
+}
+
+TEST_P(Fusion, ARowAColumnAndOneElementAreBroadcastWithinThePass) {
+  for (const Shape& shape : {Shape{301, 257}, Shape{7000, 10}, Shape{3, 40000}, Shape{20, 60, 61}}) {
+    SCOPED_TRACE(to_string(shape));
+    const std::int64_t columns = shape[shape.size() - 1];
+    Shape of_column = shape;
+    of_column[of_column.size() - 1] = 1;
+    const auto function = [](const Tensor& x, const Tensor& row, const Tensor& column, const Tensor& one) {
+      const Tensor y = gelu(x * row + one);
+      return std::vector{(y - column) * 0.5, maximum(y, row)};
+    };
+    const auto step = capture(function);
+    for (std::uint64_t i = 0; i < 3; ++i) {
+      const std::vector<Tensor> given{some(i, shape), some(i + 1, {columns}), some(i + 2, of_column), some(i + 3, {})};
+      const std::vector<Tensor> results = step(given[0], given[1], given[2], given[3]);
+      const std::vector<Tensor> wanted = function(given[0], given[1], given[2], given[3]);
+      EXPECT_TRUE(is_same(results[0], wanted[0]));
+      EXPECT_TRUE(is_same(results[1], wanted[1]));
+    }
+    if (GetParam().backend != "cuda") {
+      EXPECT_TRUE(is_one_pass(explain(step))) << explain(step);
+    }
+  }
+}
+
+TEST_P(Fusion, ComparisonsCastsAndChoicesArePartOfThePass) {
+  const auto function = [](const Tensor& x, const Tensor& y) {
+    const Tensor whole = cast(cast(x * 10, DType::i32), DType::f32);
+    return where(greater(x, y), whole, cast(cast(y, DType::bf16), DType::f32) * 2);
+  };
+  const auto step = capture(function);
+  for (std::uint64_t i = 0; i < 3; ++i)
+    EXPECT_TRUE(is_same(step(some(i, large), some(i + 9, large)), function(some(i, large), some(i + 9, large))));
+  if (GetParam().backend != "cuda") {
+    EXPECT_TRUE(is_one_pass(explain(step))) << explain(step);
+  }
+}
+
+TEST_P(Fusion, WhatPassesBetweenKernelsTakesNoMemory) {
+  if (GetParam().backend == "cuda") GTEST_SKIP() << "there it is in memory, for when the kernels run one by one";
+  const auto step = capture([](const Tensor& x, const Tensor& w) { return gelu(x * w + 1) * w - x; });
+  (void)step(some(1, large), some(2, large));
+  EXPECT_THAT(explain(step), HasSubstr("memory: 0 B planned, where each value in memory of its own would take 1.18 MiB"));
+}
+
+// Results so large that they are written past the caches, at places that are no multiple of anything.
+TEST_P(Fusion, ResultsLargerThanTheCachesAreRight) {
+  const Shape huge{1'000'003};
+  const auto function = [](const std::vector<Tensor>& t) {
+    const Tensor y = t[0] * t[1] + t[2];
+    const Tensor z = y * t[3] + t[4];
+    return std::vector{y, z, relu(z) - y, cast(z, DType::bf16)};
+  };
+  const auto step = capture(function);
+  for (std::uint64_t i = 0; i < 2; ++i) {
+    std::vector<Tensor> given;
+    for (std::uint64_t k = 0; k < 5; ++k) given.push_back(some(i + k, huge));
+    const std::vector<Tensor> results = step(given);
+    const std::vector<Tensor> wanted = function(given);
+    for (std::size_t k = 0; k < wanted.size(); ++k) EXPECT_TRUE(is_same(results[k], wanted[k])) << k;
+  }
+}
+
+TEST_P(Fusion, AFailedInputSpoilsWhatDependsOnItAndTheRestOfThePassRuns) {
+  const auto function = [](const Tensor& x, const Tensor& y) {
+    const Tensor a = exp(x) + 1;
+    const Tensor b = tanh(y) * 2;
+    return std::vector{a * 3, b - 1, a + b};
+  };
+  const auto step = capture(function);
+  const Tensor good = some(1, {40000});
+  (void)step(good, good);
+  const Tensor failed = take(good, full({40000}, 50000, DType::i64), 0);
+  const std::vector<Tensor> results = step(good, failed);
+  EXPECT_TRUE(is_same(results[0], function(good, good)[0]));
+  EXPECT_THROW((void)numbers(results[1]), AsyncError);
+  EXPECT_THROW((void)numbers(results[2]), AsyncError);
+  clear_errors();
+  EXPECT_TRUE(is_same(step(good, good)[2], function(good, good)[2]));
 }
 
 TEST_P(Fusion, TransposedOperandsAndOtherDtypesToo) {

@@ -1,7 +1,6 @@
 #include "tutti/graph/fusion.h"
 
 #include <algorithm>
-#include <new>
 
 #include "tutti/base/environment.h"
 
@@ -9,24 +8,18 @@ namespace tutti::graph {
 
 namespace {
 
-constexpr std::int64_t tile = 4096;              // elements: a handful of operands stay in the first cache
-constexpr std::int64_t fewest_elements = 32768;  // below, all of it stays there anyway
+constexpr std::int64_t fewest_elements = 32768;  // below, all of it stays in the first caches anyway
 constexpr std::size_t most_together = 32;
-constexpr std::size_t most_value_bytes = static_cast<std::size_t>(tile) * 8;
 
 bool is_flat(const Operand& operand, std::int64_t count) {
   return operand.is_immediate || operand.is_single() || (operand.count() == count && operand.is_dense());
 }
-bool is_flat(const RecordedLaunch& launch) {
-  const std::int64_t count = launch.operands.back().count();
-  return std::all_of(launch.operands.begin(), launch.operands.end(), [&](const Operand& each) { return is_flat(each, count); });
-}
-
-// Tile by tile: it reads and writes elements side by side, or one for all, of floats: these never fail.
+// Tile by tile: of dtypes with which it never fails, as divisions of integers may.
 bool is_tileable(const RecordedLaunch& launch) {
-  const Operand& out = launch.operands.back();
-  return out.count() >= fewest_elements && out.is_dense() && is_flat(launch) &&
-         std::all_of(launch.operands.begin(), launch.operands.end(), [](const Operand& each) { return is_floating(each.dtype); });
+  const bool never_fails = launch.op->name == "Cast" || launch.op->name == "SelectV2";
+  return launch.operands.back().count() >= fewest_elements &&
+         std::all_of(launch.operands.begin(), launch.operands.end(),
+                     [&](const Operand& each) { return never_fails || is_floating(each.dtype) || each.dtype == DType::boolean; });
 }
 
 bool is_fusable(const RecordedLaunch& launch) {
@@ -90,27 +83,27 @@ bool go_together(const Record& record, std::size_t first, std::size_t last) {
   return true;
 }
 
-struct FreeAligned {
-  void operator()(std::byte* memory) const noexcept { ::operator delete(memory, std::align_val_t{64}); }
-};
-
 }  // namespace
+
+bool is_flat(const RecordedLaunch& launch) {
+  const std::int64_t count = launch.operands.back().count();
+  return std::all_of(launch.operands.begin(), launch.operands.end(), [&](const Operand& each) { return is_flat(each, count); });
+}
 
 bool is_fusion_on() {
   static const bool answer = environment_bool("TUTTI_FUSION").value_or(true);
   return answer;
 }
 
-std::vector<std::size_t> find_groups(const Record& record) {
+std::vector<std::size_t> find_groups(const Record& record, const std::vector<std::size_t>& segment_of) {
   std::vector<std::size_t> out(record.launches.size());
   for (std::size_t i = 0; i < out.size(); ++i) {
     out[i] = i;
     if (i == 0 || !is_fusion_on()) continue;
     const RecordedLaunch& launch = record.launches[i];
     const RecordedLaunch& before = record.launches[i - 1];
-    const auto is_between = [&](const OrderStep& step) { return step.before == i; };
-    if (i - out[i - 1] >= most_together || launch.stream != before.stream || launch.on != before.on || !is_fusable(launch) ||
-        !is_fusable(before) || std::any_of(record.order.begin(), record.order.end(), is_between))
+    if (i - out[i - 1] >= most_together || segment_of[i] != segment_of[i - 1] || launch.on != before.on || !is_fusable(launch) ||
+        !is_fusable(before))
       continue;
     if (walk_together(record, out[i - 1], i) && go_together(record, out[i - 1], i)) out[i] = out[i - 1];
   }
@@ -226,48 +219,6 @@ GroupProgram program_of(const Record& record, std::span<const std::size_t> group
     out.places.push_back(each.place);
   }
   return out;
-}
-
-void run_fused(std::span<const FusedCall> calls, Parallel& parallel) {
-  const std::int64_t count = calls.front().call->out().count();
-  const std::int64_t tiles = (count + tile - 1) / tile;
-  std::size_t values = 0;
-  for (const FusedCall& each : calls) {
-    for (const std::size_t value : each.passing) values = value == nowhere ? values : std::max(values, value + 1);
-  }
-  const auto chunks = static_cast<std::int64_t>(std::min<std::size_t>(parallel.width(), static_cast<std::size_t>(tiles)));
-  parallel.for_each_chunk(static_cast<std::size_t>(chunks), [&](std::size_t chunk) {
-    const std::unique_ptr<std::byte, FreeAligned> room(
-        static_cast<std::byte*>(::operator new(std::max<std::size_t>(1, values) * most_value_bytes, std::align_val_t{64})));
-    std::vector<std::vector<Operand>> operands;
-    for (const FusedCall& each : calls)
-      operands.emplace_back(each.call->operands, each.call->operands + each.call->inputs + std::size_t{1});
-    Serial alone;
-    KernelContext context{alone, nullptr};
-    const auto number = static_cast<std::int64_t>(chunk);
-    for (std::int64_t at = tiles * number / chunks; at < tiles * (number + 1) / chunks; ++at) {
-      const std::int64_t begin = at * tile;
-      const std::int64_t some = std::min(tile, count - begin);
-      for (std::size_t i = 0; i < calls.size(); ++i) {
-        for (std::size_t k = 0; k < operands[i].size(); ++k) {
-          const Operand& whole = calls[i].call->operands[k];
-          Operand& part = operands[i][k];
-          const std::size_t value = calls[i].passing[k];
-          const bool is_one = whole.is_immediate || (k + 1 < operands[i].size() && whole.is_single() && count > 1);
-          part.rank = 1;
-          part.axes[0] = {some, is_one ? 0 : 1};
-          if (value != nowhere) {
-            part.data = room.get() + value * most_value_bytes;
-          } else if (!is_one) {
-            part.data = whole.data + begin * static_cast<std::int64_t>(size_of(whole.dtype));
-          }
-        }
-        KernelCall call = *calls[i].call;
-        call.operands = operands[i].data();
-        calls[i].kernel(call, context);
-      }
-    }
-  });
 }
 
 }  // namespace tutti::graph

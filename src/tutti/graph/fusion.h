@@ -1,5 +1,5 @@
-// Element-wise launches in a row that become one: on the CPU over large tensors, done tile by tile, so that what passes between
-// them stays in the cache; on devices with a compiler (exec/fused_kernel.h) as one kernel.
+// Element-wise launches in a row that become one: on the CPU over large tensors, done tile by tile (tiles.h); on devices with a
+// compiler (exec/fused_kernel.h) as one kernel.
 #pragma once
 
 #include <cstddef>
@@ -14,16 +14,12 @@ namespace tutti::graph {
 // What TUTTI_FUSION says; on, if it is not set.
 bool is_fusion_on();
 
-// By launch: the first one of the group it belongs to. Groups lie in a row on one stream; a launch of its own is its own group.
-std::vector<std::size_t> find_groups(const Record& record);
+// By launch: the first one of the group it belongs to. Groups lie in a row in one segment; a launch of its own is its own group.
+std::vector<std::size_t> find_groups(const Record& record, const std::vector<std::size_t>& segment_of);
 
-// One of a group, with its operands resolved.
-struct FusedCall {
-  const KernelCall* call = nullptr;
-  Kernel kernel = nullptr;
-  // By operand: the number of the value, where nobody outside the group uses it; else nowhere.
-  std::vector<std::size_t> passing;
-};
+// All its operands are contiguous in row-major order, or one element.
+bool is_flat(const RecordedLaunch& launch);
+
 // The numbers of values that pass between the launches of a group, by launch and operand.
 std::vector<std::vector<std::size_t>> find_passing(const Record& record, std::span<const std::size_t> group);
 
@@ -39,8 +35,5 @@ struct GroupProgram {
 // `operands`, by launch: with addresses as they will be.
 GroupProgram program_of(const Record& record, std::span<const std::size_t> group,
                         const std::vector<std::vector<Operand>>& operands);
-
-// May throw what a kernel throws.
-void run_fused(std::span<const FusedCall> calls, Parallel& parallel);
 
 }  // namespace tutti::graph

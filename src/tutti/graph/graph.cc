@@ -64,6 +64,8 @@ void Graph::prepare() {
         } else if (const std::size_t arena = plan_.arena_of[use.slot]; arena != nowhere) {
           operand.data = arenas_[arena]->kernel_address() + plan_.offset_of[use.slot] + use.offset;
           operand.failure = &value_failures_[use.slot];
+        } else if (plan_.passes[use.slot]) {
+          operand.failure = &value_failures_[use.slot];
         } else {
           Buffer& memory = slot.cell ? *variables_[use.slot] : *slot.memory;
           operand.data = memory.kernel_address() + use.offset;
@@ -97,21 +99,16 @@ void Graph::prepare() {
 
 void Graph::prepare_groups(Part& part) {
   const auto group_at = [&](std::size_t call) { return plan_.group_of[part.calls[call].launch]; };
-  for (std::size_t i = 0; i < part.calls.size();) {
-    std::size_t end = i + 1;
-    while (end < part.calls.size() && group_at(end) == group_at(i)) ++end;
-    const std::size_t group = group_at(i);
-    const auto members = static_cast<std::size_t>(std::count(plan_.group_of.begin(), plan_.group_of.end(), group));
-    if (members > 1 && members == end - i) {  // else a segment ends within it
-      std::vector<std::size_t> launches;
-      for (std::size_t k = i; k < end; ++k) launches.push_back(part.calls[k].launch);
-      std::vector<std::vector<std::size_t>> passing = find_passing(*record_, launches);
-      std::vector<FusedCall>& calls = part.groups.emplace_back();
-      for (std::size_t k = i; k < end; ++k)
-        calls.push_back({&part.calls[k].call, part.calls[k].kernel, std::move(passing[k - i])});
-      part.calls[i].fused = part.groups.size();
+  for (std::size_t i = 0, end = 0; i < part.calls.size(); i = end) {
+    std::vector<std::size_t> launches;
+    std::vector<const KernelCall*> calls;
+    for (end = i; end < part.calls.size() && group_at(end) == group_at(i); ++end) {
+      launches.push_back(part.calls[end].launch);
+      calls.push_back(&part.calls[end].call);
     }
-    i = end;
+    if (launches.size() == 1) continue;
+    part.groups.emplace_back(*record_, launches, std::move(calls), plan_.passes);
+    part.calls[i].fused = part.groups.size();
   }
 }
 

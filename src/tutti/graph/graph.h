@@ -14,6 +14,7 @@
 #include "tutti/exec/generator.h"
 #include "tutti/graph/fusion.h"
 #include "tutti/graph/plan.h"
+#include "tutti/graph/tiles.h"
 #include "tutti/hal/access_observer.h"
 #include "tutti/hal/stream_graph.h"
 
@@ -70,7 +71,7 @@ class Graph : public std::enable_shared_from_this<Graph> {
   struct Part {
     std::mutex mutex;  // short: whoever runs it, or looks at how it ended
     std::vector<Prepared> calls;
-    std::vector<std::vector<FusedCall>> groups;
+    std::vector<TiledGroup> groups;
     std::vector<Compiled> compiled;
     std::vector<Patch> patches;
     std::vector<DrawPatch> draws;
@@ -116,8 +117,9 @@ class Graph : public std::enable_shared_from_this<Graph> {
   void compile_groups(Part& part, DeviceStream& stream);
   // Whether the call is launched with its group.
   static bool is_launched(Part& part, std::size_t call, DeviceStream& stream);
-  // False: one of its inputs has failed, so that its calls are to run one by one.
-  static bool run_group(const Part& part, std::size_t first, KernelContext& context, const Device& device, FailureRef& failure);
+  // Those of its calls that have no fault and no failed input; `tell` gets the failures that arise, with their calls.
+  template <class FaultOf, class Tell>
+  static void run_group(const Part& part, std::size_t first, KernelContext& context, const FaultOf& fault_of, const Tell& tell);
 
   // With the part's mutex held:
   static void patch(Part& part, const Flight& flight) noexcept;

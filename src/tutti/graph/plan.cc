@@ -63,12 +63,17 @@ void plan_memory(const Record& record, Plan& plan) {
     if (slot.kind != Slot::Kind::value || plan.is_result[i] || seen[i].first == nowhere) continue;
     const std::size_t bytes = std::max<std::size_t>(1, (slot.bytes + memory_alignment - 1) / memory_alignment) * memory_alignment;
     plan.value_bytes += bytes;
-    // Launches that are fused run at the same time, but for what passes between them alone: that is in memory only where they run
-    // one by one.
+    // Launches that are fused run at the same time, but for what passes between them alone: where a kernel is made of them, that
+    // is in memory only where they run one by one.
     auto [first, last] = std::pair(seen[i].first, seen[i].last);
-    if (plan.group_of[first] != plan.group_of[last]) {
-      first = plan.group_of[first];
+    const std::size_t group = plan.group_of[first];
+    if (group != plan.group_of[last]) {
+      first = group;
       while (last + 1 < plan.group_of.size() && plan.group_of[last + 1] == plan.group_of[last]) ++last;
+    } else if (group + 1 < plan.group_of.size() && plan.group_of[group + 1] == group &&
+               fused_compiler(record.launches[group].on->device().backend()) == nullptr) {
+      plan.passes[i] = true;
+      continue;
     }
     // What another stream reads is not used for anything else: only the order of its own stream is known here.
     const bool stays = seen[i].is_on_others;
@@ -148,7 +153,23 @@ class Cutter {
       } else if (read_by_[use.slot].empty() || read_by_[use.slot].back() != mine) {
         read_by_[use.slot].push_back(mine);
       }
-      if (const std::size_t arena = plan_.arena_of[use.slot]; arena != nowhere) {
+    }
+  }
+
+  const Record& record_;
+  const std::vector<bool>& stands_alone_;
+  Plan& plan_;
+  std::vector<std::size_t> written_by_;            // by slot: the segment
+  std::vector<std::vector<std::size_t>> read_by_;  // since it was written
+  std::map<DeviceStream*, std::size_t> open_;
+};
+
+// What the launches of a segment use, once it is known where values are.
+void note_uses(const Record& record, const Plan& plan, Segment& segment) {
+  for (const std::size_t launch : segment.launches) {
+    for (const RecordedUse& use : record.launches[launch].uses) {
+      if (plan.passes[use.slot]) continue;
+      if (const std::size_t arena = plan.arena_of[use.slot]; arena != nowhere) {
         if (std::find(segment.arenas.begin(), segment.arenas.end(), arena) == segment.arenas.end())
           segment.arenas.push_back(arena);
         continue;
@@ -162,14 +183,7 @@ class Cutter {
       }
     }
   }
-
-  const Record& record_;
-  const std::vector<bool>& stands_alone_;
-  Plan& plan_;
-  std::vector<std::size_t> written_by_;            // by slot: the segment
-  std::vector<std::vector<std::size_t>> read_by_;  // since it was written
-  std::map<DeviceStream*, std::size_t> open_;
-};
+}
 
 }  // namespace
 
@@ -188,13 +202,19 @@ Plan make_plan(const Record& record, const std::vector<bool>& stands_alone) {
   plan.arena_of.assign(record.slots.size(), nowhere);
   plan.offset_of.assign(record.slots.size(), 0);
   plan.is_result.assign(record.slots.size(), false);
+  plan.passes.assign(record.slots.size(), false);
   plan.stream_of.assign(record.slots.size(), nullptr);
   for (const RecordedResult& each : record.results) {
     if (each.slot != nowhere && record.slots[each.slot].kind == Slot::Kind::value) plan.is_result[each.slot] = true;
   }
-  plan.group_of = find_groups(record);
-  plan_memory(record, plan);
   Cutter(record, stands_alone, plan).run();
+  std::vector<std::size_t> segment_of(record.launches.size());
+  for (std::size_t i = 0; i < plan.segments.size(); ++i) {
+    for (const std::size_t launch : plan.segments[i].launches) segment_of[launch] = i;
+  }
+  plan.group_of = find_groups(record, segment_of);
+  plan_memory(record, plan);
+  for (Segment& segment : plan.segments) note_uses(record, plan, segment);
   return plan;
 }
 

@@ -45,17 +45,19 @@ struct Plan {
   std::vector<Arena> arenas;
   std::vector<std::size_t> arena_of;  // by slot; nowhere: not in an arena
   std::vector<std::size_t> offset_of;
-  std::vector<bool> is_result;           // by slot: of a value that is given back, in memory of its own
+  std::vector<bool> is_result;  // by slot: of a value that is given back, in memory of its own
+  std::vector<bool> passes;     // by slot: of a value that is in no memory, because a group makes and uses it tile by tile
   std::vector<DeviceStream*> stream_of;  // by slot: that of the first launch that uses it
   std::vector<std::size_t> group_of;     // by launch: the first of those it is fused with (fusion.h)
   std::vector<Segment> segments;
   std::vector<Action> actions;
-  std::size_t value_bytes = 0;     // of all values in arenas, each in memory of its own
+  std::size_t value_bytes = 0;     // of all values but results, each in memory of its own
   std::size_t recorded_calls = 0;  // before copies were left out
 };
 
-// Leaves out copies that nobody needs: of constants, which stay; of a variable's value that is read before the variable changes;
-// and into a variable, where what is copied can be written there at once.
+// Leaves out launches that nobody needs: copies of constants and small values made of constants alone, which stay; copies of a
+// variable's value that is read before the variable changes, and into a variable, where what is copied can be written there at
+// once; the relu of a layer, which the layer does.
 void leave_out_copies(Record& record);
 
 // Where memory like that of the slot comes from.

@@ -127,86 +127,70 @@ constexpr WorkKind replay_kind{
 
 }  // namespace
 
+template <class FaultOf, class Tell>
+void Graph::run_group(const Part& part, std::size_t first, KernelContext& context, const FaultOf& fault_of, const Tell& tell) {
+  const TiledGroup& group = part.groups[part.calls[first].fused - 1];
+  std::vector<bool> left_out(group.size(), false);
+  for (std::size_t i = 0; i < group.size(); ++i) {
+    const Prepared& each = part.calls[first + i];
+    if (const FailureRef failure = settle_call(each.call, each.operand_count, fault_of(first + i))) tell(each, failure);
+    left_out[i] = each.call.out().failure->is_set();
+  }
+  try {
+    const InsideKernel inside;
+    group.run(left_out, context.parallel);
+  } catch (...) {
+    const Prepared& blamed = part.calls[first];
+    const FailureRef failure = failure_from(std::current_exception(), FailureKind::kernel, blamed.call.op->name.c_str(),
+                                            blamed.device, blamed.call.site);
+    for (std::size_t i = 0; i < group.size(); ++i) {
+      if (!left_out[i]) tell(part.calls[first + i], failure);
+    }
+  }
+}
+
 FailureRef Graph::run(std::size_t segment, const Flight& flight, KernelContext& context, DeviceStream& stream,
                       TimelinePoint point, const FailureRef& fault) {
   Part& part = *parts_[segment];
   patch(part, flight);
   const bool traced = journal::is_recording();
   FailureRef first;
-  std::vector<FailureRef> faults;  // of calls that could not be fused because of one, from behind
-  const auto fault_of = [&](const Prepared& each, bool is_first) -> FailureRef {
-    if (!is_first || !fault) return fault_for(each.call, stream.device());
-    return std::make_shared<const Failure>(fault->kind, fault->reason, each.call.op->name, fault->device, each.call.site);
+  const auto fault_of = [&](std::size_t number) -> FailureRef {
+    const KernelCall& call = part.calls[number].call;
+    if (number != 0 || !fault) return fault_for(call, stream.device());
+    return std::make_shared<const Failure>(fault->kind, fault->reason, call.op->name, fault->device, call.site);
   };
-  for (std::size_t i = 0; i < part.calls.size(); ++i) {
-    const Prepared& each = part.calls[i];
-    const Nanoseconds begin = traced ? now() : 0;
-    if (each.fused != 0) {
-      const std::size_t count = part.groups[each.fused - 1].size();
-      for (std::size_t k = 0; k < count; ++k) faults.push_back(fault_of(part.calls[i + k], i + k == 0));
-      FailureRef failure;
-      const bool is_well = std::none_of(faults.begin(), faults.end(), [](const FailureRef& any) { return any != nullptr; });
-      if (is_well && run_group(part, i, context, stream.device(), failure)) {
-        if (traced) [[unlikely]]
-          journal::record({.kind = journal::EventKind::run,
-                           .stream = point.stream,
-                           .name = "fused",
-                           .site = each.call.site,
-                           .begin = begin,
-                           .end = now(),
-                           .value = point.value});
-        if (failure && !first) first = with_number(failure, flight);
-        faults.clear();
-        i += count - 1;
-        continue;
-      }
-      std::reverse(faults.begin(), faults.end());
-    }
-    FailureRef injected;
-    if (!faults.empty()) {
-      injected = std::move(faults.back());
-      faults.pop_back();
-    } else {
-      injected = fault_of(each, i == 0);
-    }
-    FailureRef failure = run_call(each.call, each.operand_count, each.kernel, context, each.device, injected);
-    if (traced) [[unlikely]]
-      journal::record({.kind = journal::EventKind::run,
-                       .stream = point.stream,
-                       .name = each.call.op->name.c_str(),
-                       .site = each.call.site,
-                       .begin = begin,
-                       .end = now(),
-                       .value = point.value});
-    if (!failure) [[likely]]
-      continue;
-    failure = with_number(failure, flight);
+  const auto tell = [&](const Prepared& each, const FailureRef& own) {
+    FailureRef failure = with_number(own, flight);
     for (std::size_t k = each.call.inputs; k < each.operand_count; ++k) each.call.operands[k].failure->set(failure);
     if (first) {
       stream.report(std::move(failure), point);
     } else {
       first = std::move(failure);
     }
+  };
+  for (std::size_t i = 0, end = 0; i < part.calls.size(); i = end) {
+    const Prepared& each = part.calls[i];
+    const Nanoseconds begin = traced ? now() : 0;
+    if (each.fused != 0) {
+      end = i + part.groups[each.fused - 1].size();
+      run_group(part, i, context, fault_of, tell);
+    } else {
+      end = i + 1;
+      const FailureRef failure = run_call(each.call, each.operand_count, each.kernel, context, each.device, fault_of(i));
+      if (failure) [[unlikely]]
+        tell(each, failure);
+    }
+    if (traced) [[unlikely]]
+      journal::record({.kind = journal::EventKind::run,
+                       .stream = point.stream,
+                       .name = each.fused != 0 ? "fused" : each.call.op->name.c_str(),
+                       .site = each.call.site,
+                       .begin = begin,
+                       .end = now(),
+                       .value = point.value});
   }
   return first;
-}
-
-bool Graph::run_group(const Part& part, std::size_t first, KernelContext& context, const Device& device, FailureRef& failure) {
-  const std::vector<FusedCall>& group = part.groups[part.calls[first].fused - 1];
-  for (const FusedCall& each : group) {
-    for (std::size_t i = 0; i < each.call->inputs; ++i) {
-      if (const FailureCell* cell = each.call->in(i).failure; cell != nullptr && cell->is_set()) return false;
-    }
-  }
-  try {
-    const InsideKernel inside;
-    run_fused(group, context.parallel);
-  } catch (...) {
-    failure = failure_from(std::current_exception(), FailureKind::kernel, group.front().call->op->name.c_str(), device.name(),
-                           group.front().call->site);
-  }
-  for (const FusedCall& each : group) failure ? each.call->out().failure->set(failure) : each.call->out().failure->clear();
-  return true;
 }
 
 bool Graph::can_run_in_caller(const Flight& flight) const {
