@@ -1,89 +1,18 @@
 // Training steps on the CPU: through gradients and an optimizer, beside the same step written by hand with our ops and beside
 // libtorch's eager step with autograd and its SGD. All begin with the same weights; losses and weights after three steps are
 // compared before anything is timed. So are the losses of fit, epoch by epoch, with SGD and Adam.
-#include <torch/torch.h>
-
-#include <algorithm>
 #include <cmath>
 #include <cstdlib>
-#include <memory>
 #include <random>
 #include <thread>
 #include <utility>
 
-#include "training_step.h"
+#include "torch_step.h"
 #include "versus.h"
 
 namespace tt = tutti;
 
 namespace {
-
-torch::Tensor theirs(const tt::Tensor& x) {
-  std::vector<std::int64_t> shape;
-  for (std::size_t i = 0; i < x.rank(); ++i) shape.push_back(x.shape()[i]);
-  if (x.dtype() == tt::DType::i64) {
-    std::vector<std::int64_t> values = tt::read<std::int64_t>(x);
-    return torch::from_blob(values.data(), shape, torch::kLong).clone();
-  }
-  std::vector<float> values = tt::read<float>(x);
-  return torch::from_blob(values.data(), shape).clone();
-}
-
-class TorchStep {
- public:
-  TorchStep(const bench::Network& network, const bench::StepData& data, bool is_adam = false)
-      : layers_{layer(network.first), layer(network.second), layer(network.third)},
-        x_(theirs(data.x)),
-        labels_(theirs(data.labels)) {
-    if (is_adam) {
-      optimizer_ = std::make_unique<torch::optim::Adam>(parameters(), torch::optim::AdamOptions(bench::step_rate));
-    } else {
-      optimizer_ = std::make_unique<torch::optim::SGD>(parameters(), torch::optim::SGDOptions(bench::step_rate));
-    }
-  }
-  torch::Tensor operator()() { return step(x_, labels_); }
-  // The mean loss over its examples.
-  double epoch(std::int64_t batch) {
-    double out = 0;
-    for (std::int64_t begin = 0; begin < x_.size(0); begin += batch) {
-      const std::int64_t end = std::min(begin + batch, x_.size(0));
-      const torch::Tensor loss = step(x_.slice(0, begin, end), labels_.slice(0, begin, end));
-      out += loss.item<double>() * static_cast<double>(end - begin);
-    }
-    return out / static_cast<double>(x_.size(0));
-  }
-  [[nodiscard]] torch::Tensor weight(std::size_t i) const { return layers_[i]->weight.detach().t().contiguous(); }
-
- private:
-  torch::Tensor step(const torch::Tensor& x, const torch::Tensor& labels) {
-    optimizer_->zero_grad();
-    const torch::Tensor logits = layers_[2]->forward(torch::relu(layers_[1]->forward(torch::relu(layers_[0]->forward(x)))));
-    torch::Tensor loss = torch::nn::functional::cross_entropy(logits, labels);
-    loss.backward();
-    optimizer_->step();
-    return loss;
-  }
-  static torch::nn::Linear layer(const tt::Dense& dense) {
-    torch::nn::Linear out(dense.weight.shape()[0], dense.weight.shape()[1]);
-    const torch::NoGradGuard no_grad;
-    out->weight.copy_(theirs(dense.weight.value()).t());
-    out->bias.copy_(theirs(dense.bias->value()));
-    return out;
-  }
-  [[nodiscard]] std::vector<torch::Tensor> parameters() const {
-    std::vector<torch::Tensor> out;
-    for (const auto& each : layers_) {
-      out.push_back(each->weight);
-      out.push_back(each->bias);
-    }
-    return out;
-  }
-
-  std::array<torch::nn::Linear, 3> layers_;
-  std::unique_ptr<torch::optim::Optimizer> optimizer_;
-  torch::Tensor x_;
-  torch::Tensor labels_;
-};
 
 void expect_close(const char* what, double ours, double right, double tolerance) {
   if (std::abs(ours - right) <= tolerance * (1 + std::abs(right))) return;
@@ -100,7 +29,7 @@ void measure(bench::Report& report, const char* name, const bench::StepSize& siz
   const bench::StepData data(size, key);
   const bench::Network network(size.widths);
   bench::StepByHand by_hand(network);
-  TorchStep peer(network, data);
+  bench::TorchStep peer(network, data);
   bench::StepThroughGradients through_gradients(network);  // the network's own variables
   for (int i = 0; i < 3; ++i) {
     const float loss = tt::item<float>(through_gradients(data));
@@ -122,7 +51,7 @@ void compare_fit(std::uint64_t key) {
   for (const bool is_adam : {false, true}) {
     const bench::StepData data(size, key);
     const bench::Network network(size.widths);
-    TorchStep peer(network, data, is_adam);
+    bench::TorchStep peer(network, data, is_adam);
     const tt::Model model(network);  // the network's own variables
     model.compile({.optimizer = is_adam ? tt::adam(bench::step_rate) : tt::sgd(bench::step_rate), .loss = tt::cross_entropy});
     const tt::History history =
@@ -146,7 +75,7 @@ void measure_fit(bench::Report& report, std::uint64_t key, int samples) {
   const std::int64_t batch = std::exchange(size.batch, size.batch * steps);
   const bench::StepData data(size, key);
   const bench::Network network(size.widths);
-  TorchStep peer(network, data);
+  bench::TorchStep peer(network, data);
   const tt::Model model(network);
   model.compile({.optimizer = tt::sgd(bench::step_rate), .loss = tt::cross_entropy});
   const auto batches = tt::Dataset(std::tuple(data.x, data.labels)).batch(batch);
