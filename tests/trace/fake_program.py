@@ -109,6 +109,11 @@ def sleeps():
     done.wait()  # python in a callback
 
 
+def callbacks():
+    call("cuLaunchHostFunc")
+    cupti.fake_sleep(b"futex", b"compiler", 2_000_000)
+
+
 def locks():
     """The main thread waits for Python's lock, which a host callback has."""
     done = []

@@ -142,6 +142,11 @@ class Recorder(unittest.TestCase):
             self.assertEqual(site["waits"] + site["warm_up_waits"], 1, comment)
         self.assertEqual(slept, {}, "sleeps that no callback ended, or that wait for such a wait")
 
+    def test_callbacks_that_ended_no_sleep_are_told_of(self):
+        report = self.report("callbacks")
+        self.assertEqual((report["host_callbacks"], report["sites"]), (1, []))
+        self.assertIn("threads of the driver have woken others 0 times, and 0 sleeps ended by that", report["processes"][0]["notes"][0])
+
     def test_a_wait_for_pythons_lock_is_none_for_the_gpu(self):
         report = self.report("locks")
         self.assertEqual(report["sites"], [])

@@ -55,6 +55,7 @@ class Victims(unittest.TestCase):
             self.skipTest("no JAX with a GPU here")
         report = self.trace("jax", PYTHON, VICTIMS / "jax_waits.py", 20)
         table = self.table(report)
+        print(table)
         steady = {site["line"]: site for site in report["sites"] if site["waits"] and site["file"].endswith("jax_waits.py")}
         expected = comments("jax_waits.py")
         self.assertEqual({line: site["class"] for line, site in steady.items()},

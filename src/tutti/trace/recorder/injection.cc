@@ -96,6 +96,9 @@ void Recorder::begin_process(const std::string& command, bool records_work) {
 void Recorder::end_process() {
   if (!output.is_open()) return;
   flush_work();
+  if (host_callbacks != 0) {
+    if (const std::string why = why_no_sleeps(); !why.empty()) output.note(why);
+  }
   output.append(RecordKind::end, EndBody{now(), seen.load(), unkept.load()});
 }
 

@@ -207,6 +207,7 @@ void Recorder::add(WaitBody wait) {
   here.last_end = wait.end;
   wait.range = output.text(current_ranges());
   ++seen;
+  if (wait.kind == WaitKind::host_callback) ++host_callbacks;
   if (!output.append(RecordKind::wait, wait)) ++unkept;
 }
 

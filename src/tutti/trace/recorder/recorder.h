@@ -26,6 +26,7 @@ struct Recorder {
   CuptiLibrary cupti;
   std::atomic<std::uint64_t> seen{0};
   std::atomic<std::uint64_t> unkept{0};
+  std::atomic<std::uint64_t> host_callbacks{0};
 
   static constexpr std::size_t most_functions = 4096;
   std::array<CallClass, most_functions> classes{};

@@ -18,6 +18,28 @@
 
 #include "tutti/trace/recorder/recorder.h"
 
+// Under the C library's names. Declared by others, so that its headers' declarations of them may say what they like.
+#define TUTTI_INSTEAD_OF(name) __asm__(name) __attribute__((visibility("default")))
+
+extern "C" {
+
+long tutti_syscall(long number, long a, long b, long c, long d, long e, long f) TUTTI_INSTEAD_OF("syscall");
+int tutti_cond_wait(pthread_cond_t* condition, pthread_mutex_t* mutex) TUTTI_INSTEAD_OF("pthread_cond_wait");
+int tutti_cond_timedwait(pthread_cond_t* condition, pthread_mutex_t* mutex, const timespec* until)
+    TUTTI_INSTEAD_OF("pthread_cond_timedwait");
+int tutti_cond_clockwait(pthread_cond_t* condition, pthread_mutex_t* mutex, clockid_t clock, const timespec* until)
+    TUTTI_INSTEAD_OF("pthread_cond_clockwait");
+int tutti_cond_signal(pthread_cond_t* condition) TUTTI_INSTEAD_OF("pthread_cond_signal");
+int tutti_cond_broadcast(pthread_cond_t* condition) TUTTI_INSTEAD_OF("pthread_cond_broadcast");
+int tutti_sem_wait(sem_t* semaphore) TUTTI_INSTEAD_OF("sem_wait");
+int tutti_sem_timedwait(sem_t* semaphore, const timespec* until) TUTTI_INSTEAD_OF("sem_timedwait");
+int tutti_sem_clockwait(sem_t* semaphore, clockid_t clock, const timespec* until) TUTTI_INSTEAD_OF("sem_clockwait");
+int tutti_sem_post(sem_t* semaphore) TUTTI_INSTEAD_OF("sem_post");
+int tutti_create(pthread_t* thread, const pthread_attr_t* with, void* (*start)(void*), void* argument)
+    TUTTI_INSTEAD_OF("pthread_create");
+
+}  // extern "C"
+
 namespace tutti::tracing {
 
 namespace {
@@ -36,6 +58,11 @@ constinit CodeRange driver{};  // written before is_watching
 // others that fall into the same place. One word, so that neither a lock nor memory is needed, in a signal handler either.
 constexpr std::size_t places = 4096;
 constinit std::array<std::atomic<std::uint64_t>, places> handed_on{};
+
+// What there was to see, should it come to nothing.
+constinit std::atomic<std::uint64_t> wakes{0};    // by the driver's threads
+constinit std::atomic<std::uint64_t> reached{0};  // sleeps that the GPU's progress ended
+constinit std::atomic<std::uint64_t> recorded{0};
 
 enum class Origin : std::uint8_t { unknown, drivers, others };
 
@@ -71,7 +98,9 @@ bool is_drivers() noexcept {
 void before_wake(const void* address) noexcept {
   if (!is_watching.load(std::memory_order_relaxed)) return;
   const int before = errno;
-  const std::uint64_t progress = is_drivers() ? now() : sleeper.progress;
+  const bool is_first = is_drivers();
+  const std::uint64_t progress = is_first ? now() : sleeper.progress;
+  if (is_first) wakes.fetch_add(1, std::memory_order_relaxed);
   errno = before;
   if (progress == 0) return;
   const std::uint64_t hash = hash_of(address);
@@ -99,12 +128,14 @@ void after_sleep(const void* address, const void* caller, std::uint64_t begin) {
   const std::uint64_t progress = progress_during(address, begin, end);
   if (progress == 0 || driver.contains(caller)) return;
   sleeper.progress = progress;
+  reached.fetch_add(1, std::memory_order_relaxed);
   Recorder& all = recorder();
   if (!all.output.is_open() || is_in_call() || !is_users(all)) return;
   sleeper.progress = 0;  // this is the wait; whoever this thread wakes waits for it, not for the GPU
   sleeper.is_recording = true;
   try {
     all.add_sleep(begin, end, reinterpret_cast<std::uintptr_t>(caller));
+    recorded.fetch_add(1, std::memory_order_relaxed);
   } catch (...) {
     ++all.unkept;
   }
@@ -247,30 +278,16 @@ void watch_sleeps() {
 
 void leave_sleeps_alone() noexcept { is_watching = false; }
 
+std::string why_no_sleeps() {
+  if (recorded.load() != 0) return "";
+  const void* const seen = ::dlsym(RTLD_DEFAULT, "sem_post");
+  if (seen != reinterpret_cast<const void*>(&tutti_sem_post))
+    return "the recorder is not preloaded: sleeps that a host callback ends are not seen";
+  return "threads of the driver have woken others " + std::to_string(wakes.load()) + " times, and " +
+         std::to_string(reached.load()) + " sleeps ended by that, none of them of a thread that runs Python or main()";
+}
+
 }  // namespace tutti::tracing
-
-// Under the C library's names. Declared by others, so that its headers' declarations of them may say what they like.
-// NOLINTBEGIN(readability-identifier-naming)
-#define TUTTI_INSTEAD_OF(name) __asm__(name) __attribute__((visibility("default")))
-
-extern "C" {
-
-long tutti_syscall(long number, long a, long b, long c, long d, long e, long f) TUTTI_INSTEAD_OF("syscall");
-int tutti_cond_wait(pthread_cond_t* condition, pthread_mutex_t* mutex) TUTTI_INSTEAD_OF("pthread_cond_wait");
-int tutti_cond_timedwait(pthread_cond_t* condition, pthread_mutex_t* mutex, const timespec* until)
-    TUTTI_INSTEAD_OF("pthread_cond_timedwait");
-int tutti_cond_clockwait(pthread_cond_t* condition, pthread_mutex_t* mutex, clockid_t clock, const timespec* until)
-    TUTTI_INSTEAD_OF("pthread_cond_clockwait");
-int tutti_cond_signal(pthread_cond_t* condition) TUTTI_INSTEAD_OF("pthread_cond_signal");
-int tutti_cond_broadcast(pthread_cond_t* condition) TUTTI_INSTEAD_OF("pthread_cond_broadcast");
-int tutti_sem_wait(sem_t* semaphore) TUTTI_INSTEAD_OF("sem_wait");
-int tutti_sem_timedwait(sem_t* semaphore, const timespec* until) TUTTI_INSTEAD_OF("sem_timedwait");
-int tutti_sem_clockwait(sem_t* semaphore, clockid_t clock, const timespec* until) TUTTI_INSTEAD_OF("sem_clockwait");
-int tutti_sem_post(sem_t* semaphore) TUTTI_INSTEAD_OF("sem_post");
-int tutti_create(pthread_t* thread, const pthread_attr_t* with, void* (*start)(void*), void* argument)
-    TUTTI_INSTEAD_OF("pthread_create");
-
-}  // extern "C"
 
 namespace tracing = tutti::tracing;
 
@@ -370,4 +387,3 @@ int tutti_create(pthread_t* thread, const pthread_attr_t* with, void* (*start)(v
   }
   return (*tracing::next_create)(thread, with, start, argument);
 }
-// NOLINTEND(readability-identifier-naming)

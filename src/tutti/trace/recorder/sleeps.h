@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 namespace tutti::tracing {
 
@@ -11,6 +12,8 @@ namespace tutti::tracing {
 void watch_sleeps();
 // In a forked child.
 void leave_sleeps_alone() noexcept;
+// Where host callbacks were enqueued and no sleep was seen that one ended: what was seen instead. Empty: some were.
+std::string why_no_sleeps();
 
 // For the driver's own: a sleep in there belongs to the call that was made.
 struct CodeRange {
