@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <utility>
 
 #include "tutti/tutti.h"
 
@@ -21,6 +22,7 @@ struct StepData {
   explicit StepData(const StepSize& size, std::uint64_t key)
       : x(tutti::normal({size.batch, size.widths[0]}, {.key = key})),
         labels(tutti::randint({size.batch}, 0, size.widths[3], {.key = key + 1})) {}
+  StepData(tutti::Tensor rows, tutti::Tensor right) : x(std::move(rows)), labels(std::move(right)) {}
   tutti::Tensor x;
   tutti::Tensor labels;
 };

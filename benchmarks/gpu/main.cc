@@ -1,5 +1,5 @@
-// Tutti beside bare CUDA on GPU:0, both in this process. usage: gpu_benchmark [host_side|throughput|steps]...   (without a word:
-// all of them; exit 77: there is no CUDA GPU)
+// Tutti beside bare CUDA on GPU:0, both in this process. usage: gpu_benchmark [host_side|throughput|steps|graphs]...   (without a
+// word: all of them; exit 77: there is no CUDA GPU)
 #include <algorithm>
 #include <array>
 #include <cstdio>
@@ -12,12 +12,15 @@
 #include "tutti/tutti.h"
 
 int main(int argc, char** argv) {
-  constexpr std::array<std::pair<std::string_view, bool (*)(unsigned long long)>, 3> groups{
-      {{"host_side", gpu::measure_host_side}, {"throughput", gpu::measure_throughput}, {"steps", gpu::measure_steps}}};
+  constexpr std::array<std::pair<std::string_view, bool (*)(unsigned long long)>, 4> groups{
+      {{"host_side", gpu::measure_host_side},
+       {"throughput", gpu::measure_throughput},
+       {"steps", gpu::measure_steps},
+       {"graphs", gpu::measure_graphs}}};
   const std::vector<std::string_view> words(argv + 1, argv + argc);
   for (const std::string_view word : words) {
     if (std::any_of(groups.begin(), groups.end(), [&](const auto& group) { return group.first == word; })) continue;
-    std::fprintf(stderr, "usage: gpu_benchmark [host_side|throughput|steps]...\n");
+    std::fprintf(stderr, "usage: gpu_benchmark [host_side|throughput|steps|graphs]...\n");
     return 2;
   }
   const auto gpus = tutti::list_physical_devices("GPU");

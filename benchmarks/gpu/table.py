@@ -40,6 +40,16 @@ ROWS = [
     ("step_large", "us", "training step 4096, 1024-4096-4096-1000, tf32", ("hand", 1.15)),
     ("step_large_enqueue", "us", "the same, until the host is through", None),
     ("step_large_peak", "MiB", "the same, most memory in use", ("torch", 1.1)),
+    ("captured_small", "us", "captured step 64, 256-512-512-10, f32; PyTorch's CUDA graph", ("most", 60)),
+    ("captured_small_enqueue", "us", "the same, until the host is through", None),
+    ("captured_small_first_call", "us", "the same, its first call", None),
+    ("captured_small_tf32", "us", "the captured step in tf32", ("most", 45)),
+    ("captured_large", "us", "captured step 4096, 1024-4096-4096-1000, tf32", ("torch", 1.0)),
+    ("fit_small", "us", "a step of fit, 64, 256-512-512-10, f32", None),
+    ("chain", "us", "`gelu(x*w+b)*m+r` of 16 Mi, captured; torch.compile", ("most", 115)),
+    ("chain_eager", "us", "the same, eager", None),
+    ("small_ops", "us", "100 small ops in a row, captured, not fused", ("most", 60)),
+    ("small_ops_enqueue", "us", "the same, until the host is through", None),
 ]
 HIGHER_IS_BETTER = ("TFLOP/s", "TB/s", "GB/s")
 PEERS = {"bare": "bare CUDA", "torch": "PyTorch", "floor": "GPU busy", "hand": "by hand"}

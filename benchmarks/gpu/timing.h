@@ -71,5 +71,6 @@ bool attempt(const char* what, F&& body) {
 bool measure_host_side(unsigned long long seed);
 bool measure_throughput(unsigned long long seed);
 bool measure_steps(unsigned long long seed);
+bool measure_graphs(unsigned long long seed);
 
 }  // namespace gpu

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """The rows of gpu_benchmark with PyTorch on one GPU: lines "torch.name value unit", medians. Exit 77: it cannot run here.
-usage: torch_gpu.py [host_side|throughput|steps]..."""
+usage: torch_gpu.py [host_side|throughput|steps|graphs]..."""
 
 import statistics
 import sys
@@ -174,26 +174,30 @@ def random_squares():
     show("random_squares_synced", median(lambda: loop(True), 5), "ms")
 
 
+SMALL, LARGE = (64, (256, 512, 512, 10)), (4096, (1024, 4096, 4096, 1000))
+
+
+def training_step(batch, widths, **options):
+    """A step as a program writes it: autograd and torch.optim.SGD."""
+    linear = [torch.nn.Linear(a, b) for a, b in zip(widths, widths[1:])]
+    network = torch.nn.Sequential(linear[0], torch.nn.ReLU(), linear[1], torch.nn.ReLU(), linear[2]).to(GPU)
+    optimizer = torch.optim.SGD(network.parameters(), lr=0.01, **options)
+    x, labels = torch.randn(batch, widths[0], device=GPU), torch.randint(widths[-1], (batch,), device=GPU)
+
+    def step():
+        optimizer.zero_grad(set_to_none=True)
+        torch.nn.functional.cross_entropy(network(x), labels).backward()
+        optimizer.step()
+
+    return step
+
+
 def steps():
-    """Training steps as a program writes them: autograd and torch.optim.SGD."""
-    for name, batch, widths, tf32, samples in (
-        ("step_small", 64, (256, 512, 512, 10), False, 31),
-        ("step_small_tf32", 64, (256, 512, 512, 10), True, 15),
-        ("step_large", 4096, (1024, 4096, 4096, 1000), True, 15),
-    ):
+    for name, size, tf32, samples in (("step_small", SMALL, False, 31), ("step_small_tf32", SMALL, True, 15), ("step_large", LARGE, True, 15)):
         torch.backends.cuda.matmul.allow_tf32 = tf32
         torch.cuda.empty_cache()
         with torch.enable_grad():
-            linear = [torch.nn.Linear(a, b) for a, b in zip(widths, widths[1:])]
-            network = torch.nn.Sequential(linear[0], torch.nn.ReLU(), linear[1], torch.nn.ReLU(), linear[2]).to(GPU)
-            optimizer = torch.optim.SGD(network.parameters(), lr=0.01)
-            x, labels = torch.randn(batch, widths[0], device=GPU), torch.randint(widths[-1], (batch,), device=GPU)
-
-            def step():
-                optimizer.zero_grad(set_to_none=True)
-                torch.nn.functional.cross_entropy(network(x), labels).backward()
-                optimizer.step()
-
+            step = training_step(*size)
             for _ in range(5):
                 step()
             sync()
@@ -216,10 +220,63 @@ def steps():
         torch.backends.cuda.matmul.allow_tf32 = False
 
 
+def graph_of(function):
+    """function as a CUDA graph, after the warm-up that capture wants."""
+    beside = torch.cuda.Stream()
+    with torch.cuda.stream(beside):
+        for _ in range(3):
+            function()
+    sync()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        function()
+    return graph
+
+
+def replays(name, function, samples, calls):
+    def sample():
+        sync()
+        start = now()
+        for _ in range(calls):
+            function()
+        sync()
+        return (now() - start) / calls
+
+    show(name, median(sample, samples), "us")
+
+
+def graphs():
+    for name, size, tf32 in (("captured_small", SMALL, False), ("captured_small_tf32", SMALL, True), ("captured_large", LARGE, True)):
+        torch.backends.cuda.matmul.allow_tf32 = tf32
+        with torch.enable_grad():
+            replays(name, graph_of(training_step(*size, foreach=True)).replay, 15, 50 if size is SMALL else 10)
+        torch.backends.cuda.matmul.allow_tf32 = False
+    x = torch.ones(32, 32, dtype=torch.int16, device=GPU)
+
+    def small_ops():
+        y = x
+        for _ in range(100):
+            y = y + x
+
+    replays("small_ops", graph_of(small_ops).replay, 31, 10)
+
+
+def chain():
+    operands = [random(16 << 20) for _ in range(5)]
+
+    def eager(x, w, b, m, r):
+        return torch.nn.functional.gelu(x * w + b) * m + r
+
+    replays("chain_eager", lambda: eager(*operands), 15, 20)
+    compiled = torch.compile(eager)
+    replays("chain", lambda: compiled(*operands), 15, 20)
+
+
 GROUPS = {
     "host_side": (host_side, late_reads),
     "throughput": (products, passes, host_copies, random_squares),
     "steps": (steps,),
+    "graphs": (graphs, chain),
 }
 print(f"# torch {torch.__version__}")
 failed = False

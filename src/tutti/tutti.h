@@ -41,6 +41,7 @@
 #include "tutti/ops/gather.h"
 #include "tutti/ops/indexing.h"
 #include "tutti/ops/instead.h"
+#include "tutti/ops/linear.h"
 #include "tutti/ops/linear_algebra.h"
 #include "tutti/ops/manipulation.h"
 #include "tutti/ops/math.h"

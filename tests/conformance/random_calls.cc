@@ -262,6 +262,14 @@ std::vector<RandomCall> neural_calls() {
          const Tensor bias = d.coin() ? d.any(last) : Tensor();
          return {layer_norm(x, weight, bias, {.axes = axes, .epsilon = 0.1})};
        }},
+      {"linear",
+       [](Draw& d) -> Results {
+         Shape shape = d.shape(1, 3);
+         const std::int64_t outputs = d.between(1, 4);
+         const Tensor x = d.any(shape);
+         const Tensor weight = d.any({shape[shape.size() - 1], outputs});
+         return {linear(x, weight, d.any({outputs}))};
+       }},
       {"embedding",
        [](Draw& d) -> Results {
          return {embedding(d.any({5, d.between(1, 4)}), d.whole(d.shape(), 0, 5))};

@@ -116,6 +116,7 @@ const std::vector<Case>& cases_on(const std::string& type) {
         TUTTI_CASE("cumsum", return {cumsum(in.x, 1), cumsum(transpose(in.x), 1)};),
         TUTTI_CASE("cumprod", return {cumprod(in.x, 0)};),
         TUTTI_CASE("layer_norm", return {layer_norm(in.x, in.line, in.line * 2)};),
+        TUTTI_CASE("linear", return {linear(in.x, in.matrix, matmul(in.line, in.matrix))};),
         TUTTI_CASE("embedding", return {embedding(in.x, in.places)};),
         TUTTI_CASE("cross_entropy",
                    return {cross_entropy(in.x, in.places), cross_entropy(in.x, in.places, {.reduction = LossReduction::sum})};),

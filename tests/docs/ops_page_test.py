@@ -138,6 +138,7 @@ INNER_OPS = {
     "AvgPoolGrad": "the gradient of avg_pool2d",
     "Conv2DBackpropFilter": "the gradient of conv2d by its weight",
     "Conv2DBackpropInput": "the gradient of conv2d by its images",
+    "FusedMatMulGrad": "the gradients of linear by its weight and bias",
     "GeluGrad": "the gradient of gelu",
     "Identity": "value_and_grad tells two uses of a tensor apart by it",
     "LayerNormGrad": "the gradient of layer_norm",

@@ -64,7 +64,7 @@ const Function functions[] = {
     TUTTI_OF_ONE(var), TUTTI_OF_ONE(std), TUTTI_OF_ONE(argmax), TUTTI_OF_ONE(argmin), TUTTI_OF_ONE(logsumexp),
     TUTTI_OF_ONE(vector_norm), TUTTI_OF_ONE(cumulative_sum), TUTTI_WITH("cumsum", cumsum(a, 0)),
     TUTTI_WITH("cumprod", cumprod(a, 0)), TUTTI_OF_ONE(relu), TUTTI_OF_ONE(sigmoid), TUTTI_OF_ONE(silu), TUTTI_OF_ONE(gelu),
-    TUTTI_OF_ONE(softmax), TUTTI_OF_ONE(log_softmax), TUTTI_WITH("layer_norm", layer_norm(a, b, b)), TUTTI_OF_TWO(embedding),
+    TUTTI_OF_ONE(softmax), TUTTI_OF_ONE(log_softmax), TUTTI_WITH("layer_norm", layer_norm(a, b, b)), TUTTI_WITH("linear", linear(a, b, b)), TUTTI_OF_TWO(embedding),
     TUTTI_OF_TWO(cross_entropy), TUTTI_WITH("dropout", dropout(a, 0.5)), TUTTI_WITH("one_hot", one_hot(a, 3)),
     TUTTI_WITH("conv2d", conv2d(a, b)), TUTTI_WITH("max_pool2d", max_pool2d(a, 2)), TUTTI_WITH("avg_pool2d", avg_pool2d(a, 2)),
     TUTTI_OF_TWO(matmul), TUTTI_OF_ONE(matrix_transpose), TUTTI_WITH("tensordot", tensordot(a, b, 1)), TUTTI_OF_TWO(vecdot),

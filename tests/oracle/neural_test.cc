@@ -117,6 +117,23 @@ TEST(NeuralAgainstNumPy, LayerNormOfLongLines) {
   });
 }
 
+TEST(NeuralAgainstNumPy, Linear) {
+  compare_with_numpy(3, [](Random& random, Oracle& oracle) {
+    for (const DType dtype : floats) {
+      for (const Layout layout : all_layouts) {
+        const std::int64_t inputs = random.one_in(8) ? 0 : random.from(1, 40);
+        const std::int64_t outputs = random.from(1, 70);
+        Shape shape = random.shape(0, 2);
+        shape.push_back(inputs);
+        const Input x = random_input(random, dtype, shape, layout, Values::moderate);
+        const Input weight = random_input(random, dtype, {inputs, outputs}, any_layout(random), Values::moderate);
+        const Input bias = random_input(random, dtype, {outputs}, any_layout(random), Values::moderate);
+        oracle.add(random.seed(), "linear", "", {&x, &weight, &bias}, linear(x.tensor, weight.tensor, bias.tensor));
+      }
+    }
+  });
+}
+
 TEST(NeuralAgainstNumPy, CrossEntropyOfLabels) {
   compare_with_numpy(6, [](Random& random, Oracle& oracle) {
     for (const DType dtype : floats) {

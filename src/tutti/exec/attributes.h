@@ -20,6 +20,11 @@ struct MatMulAttributes {
   bool tf32 = false;  // f32 inputs may be rounded to tf32 on the way in, where the GPU gains by it
 };
 
+struct LinearAttributes {
+  bool tf32 = false;
+  bool relu = false;  // of the sum; a captured graph joins the two so
+};
+
 struct TakeAttributes {
   std::int32_t axis = 0;
 };

@@ -191,6 +191,7 @@ struct KernelCall {
 struct KernelContext {
   Parallel& parallel;
   DeviceStream* stream = nullptr;  // for kernels that launch work of their own; null when run in the caller
+  bool may_measure = false;        // what is prepared may be chosen by the clock: a graph is being made, which waits anyway
 };
 
 // A kernel that cannot go on throws (KernelFailed, or anything): the outputs are then spoiled with that reason.

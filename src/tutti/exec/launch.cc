@@ -150,14 +150,18 @@ void Launch::run_in_caller() {
   }
   if (traced) [[unlikely]]
     journal::record({.kind = journal::EventKind::run, .name = op_.name.c_str(), .site = site_, .begin = begin, .end = now()});
-  if (detail::thread_state.listener != nullptr) [[unlikely]]
-    tell(*detail::thread_state.listener, current_stream(on_));
+  if (is_heard()) [[unlikely]]
+    tell_listeners(current_stream(on_));
 }
 
-void Launch::tell(LaunchListener& listener, DeviceStream& stream) const {
+bool Launch::is_heard() noexcept { return detail::listeners.load(std::memory_order_relaxed) != 0; }
+
+void Launch::tell_listeners(DeviceStream& stream) const {
   InlineVector<LaunchListener::Use, inline_operands> uses;
   for (const Use& use : uses_) uses.push_back({use.buffer, use.tensor, use.is_write});
-  listener.launched({call(), count_, kernel(), on_, stream, uses.view(), traffic_});
+  LaunchListener* const own = detail::thread_state.listener;
+  if (own == nullptr) return detail::tell_all_listeners(call(), uses.view());
+  own->launched({call(), count_, kernel(), on_, stream, uses.view(), traffic_});
 }
 
 bool Launch::tell(AccessObserver& observer, DeviceStream& stream, const Points& after) const {
@@ -238,8 +242,8 @@ void Launch::submit(DeviceStream& stream) {
                      .value = point.value,
                      .target = point.stream});
   }
-  if (detail::thread_state.listener != nullptr) [[unlikely]]
-    tell(*detail::thread_state.listener, stream);
+  if (is_heard()) [[unlikely]]
+    tell_listeners(stream);
 }
 
 }  // namespace tutti

@@ -13,8 +13,6 @@
 
 namespace tutti {
 
-class LaunchListener;
-
 class Launch {
  public:
   Launch(const OpRow& op, const Attributes& attributes, LogicalDevice& on, Site site) noexcept
@@ -56,8 +54,9 @@ class Launch {
   void prepare(const KernelCall& made, DeviceStream& stream) const;
   // Before the work is submitted. True: the observer has more to say when the order lock is released.
   bool tell(AccessObserver& observer, DeviceStream& stream, const Points& after) const;
-  // Whoever records hears of it.
-  void tell(LaunchListener& listener, DeviceStream& stream) const;
+  // Whoever records hears of it, also what other threads than its own do.
+  [[nodiscard]] static bool is_heard() noexcept;
+  void tell_listeners(DeviceStream& stream) const;
   [[nodiscard]] KernelCall call() const noexcept;
   [[nodiscard]] Kernel kernel() const noexcept;
 

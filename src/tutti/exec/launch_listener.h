@@ -1,6 +1,7 @@
 // Who hears of every kernel that a thread sets going, and of what its host code does that a record could not do again: a capture.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -36,11 +37,30 @@ class LaunchListener {
 
   // It is under way, or done.
   virtual void launched(const Launched& launch) = 0;
+  // Of a thread that nobody listens to, while this one listens to another. Called by any thread.
+  virtual void launched_elsewhere(const KernelCall& call, std::span<const Use> uses) = 0;
   // The program goes on: what it did is told when the record is finished. `op`: the row, or what was called.
   virtual void refuse(const char* op, Site site, const std::string& rule) = 0;
 
  protected:
   ~LaunchListener() = default;
+};
+
+namespace detail {
+extern constinit std::atomic<int> listeners;  // of all threads
+void tell_all_listeners(const KernelCall& call, std::span<const LaunchListener::Use> uses);
+}  // namespace detail
+
+// While it lives, what the thread sets going is heard.
+class Heard {
+ public:
+  explicit Heard(LaunchListener& listener);
+  ~Heard();
+  Heard(const Heard&) = delete;
+  Heard& operator=(const Heard&) = delete;
+
+ private:
+  LaunchListener& listener_;
 };
 
 // What the thread does while it lives is not heard.

@@ -60,9 +60,10 @@ struct OpDefinition {
   std::vector<Access> access = {};  // per input; the last one stands for all further inputs; empty: read
   bool is_elementwise = false;      // inputs are broadcast to the output's shape: the kernel walks their strides
   bool is_copy = false;             // moves bytes between devices
-  bool may_block = false;           // waits for other processes: never run by the caller, and belongs on a stream that may block
-  bool strided = false;             // the kernel walks its inputs' strides; else it finds every input contiguous
-  DTypes takes = any_dtype;         // of the first input
+  bool may_alias = false;    // an output may be written over an input of its shape: elements are used at their own place alone
+  bool may_block = false;    // waits for other processes: never run by the caller, and belongs on a stream that may block
+  bool strided = false;      // the kernel walks its inputs' strides; else it finds every input contiguous
+  DTypes takes = any_dtype;  // of the first input
   GradientRule gradient = {};
   OpKind kind = OpKind::kernel;
   RunCall run = nullptr;      // of what is no kernel

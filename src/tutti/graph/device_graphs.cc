@@ -47,17 +47,37 @@ void issue(const KernelCall& call, Kernel kernel, LogicalDevice& on, DeviceStrea
 std::uint64_t number_of(const std::byte* address) noexcept { return reinterpret_cast<std::uint64_t>(address); }
 std::byte* address_of(std::uint64_t number) noexcept { return reinterpret_cast<std::byte*>(number); }
 
+// At the addresses they were recorded with.
+std::vector<Operand> operands_of(const Record& record, const RecordedLaunch& launch) {
+  std::vector<Operand> out = launch.operands;
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    if (out[i].is_immediate) out[i].data = const_cast<std::byte*>(launch.scalars[i].data());
+  }
+  for (const RecordedUse& use : launch.uses) out[use.operand].data = record.slots[use.slot].address + use.offset;
+  return out;
+}
+
+// Where a kernel has several algorithms, it times them now.
+void measure(const Record& record, const RecordedLaunch& launch, DeviceStream& stream) {
+  const Prepare prepare =
+      launch.op->prepares[static_cast<std::size_t>(stream.device().backend())].load(std::memory_order_acquire);
+  if (prepare == nullptr || !is_fusion_on()) return;
+  const std::vector<Operand> operands = operands_of(record, launch);
+  KernelContext context{.parallel = launch.on->device().parallel(), .stream = &stream, .may_measure = true};
+  try {
+    prepare({launch.op, launch.site, launch.inputs, launch.outputs, operands.data(), &launch.attributes}, context);
+  } catch (...) {
+    // It keeps what it has; whatever is wrong is told when it runs.
+  }
+}
+
 // One launch, at the addresses it was recorded with.
 bool can_be_in_graph(const Record& record, const RecordedLaunch& launch, const std::vector<bool>& changes, DeviceStream& stream,
                      Site site) {
-  std::vector<Operand> operands = launch.operands;
-  for (std::size_t i = 0; i < operands.size(); ++i) {
-    if (operands[i].is_immediate) operands[i].data = const_cast<std::byte*>(launch.scalars[i].data());
-  }
+  std::vector<Operand> operands = operands_of(record, launch);
   std::vector<std::size_t> slots;
   std::vector<std::uint64_t> values;
   for (const RecordedUse& use : launch.uses) {
-    operands[use.operand].data = record.slots[use.slot].address + use.offset;
     if (!changes[use.slot] || std::find(slots.begin(), slots.end(), use.slot) != slots.end()) continue;
     slots.push_back(use.slot);
     values.push_back(number_of(record.slots[use.slot].address));
@@ -95,6 +115,7 @@ std::vector<bool> Graph::find_alone() const {
   for (std::size_t i = 0; i < out.size(); ++i) {
     const RecordedLaunch& launch = record_->launches[i];
     if (launch.on->device().backend() != BackendKind::cuda) continue;
+    measure(*record_, launch, streams.on(*launch.on));
     out[i] = graphs_of(launch) == nullptr || !can_be_in_graph(*record_, launch, changes, streams.on(*launch.on), captured_);
   }
   return out;

@@ -153,6 +153,7 @@ constexpr CatalogueEntry neural[] = {
     {.name = "softmax", .ops = "Softmax"},
     {.name = "log_softmax", .ops = "LogSoftmax"},
     {.name = "layer_norm", .ops = "LayerNorm"},
+    {.name = "linear", .ops = "FusedMatMul"},
     {.name = "embedding", .ops = "GatherV2"},
     {.name = "cross_entropy", .ops = "SparseSoftmaxCrossEntropyWithLogits CrossEntropyMean Sum"},
     {.name = "dropout", .ops = "Dropout"},

@@ -40,11 +40,6 @@ bool VariableCell::is_bound() const {
   return is_bound_;
 }
 
-void VariableCell::forget_copy() {
-  const std::lock_guard lock(mutex_);
-  read_ = {};
-}
-
 std::unique_lock<std::mutex> VariableCell::hold(bool is_written) {
   std::unique_lock lock(mutex_);
   if (is_written) {
@@ -63,6 +58,9 @@ Tensor VariableCell::read(Site site) {
   const std::lock_guard lock(mutex_);
   if (!is_bound_) [[likely]]
     return current_;
+  // A record needs a copy of its own: one that another thread made would be a constant in it.
+  if (detail::thread_state.listener != nullptr) [[unlikely]]
+    return fresh_copy(current_, on_, site);
   if (!read_.is_defined()) read_ = fresh_copy(current_, on_, site);
   return read_;
 }

@@ -35,13 +35,11 @@ class VariableCell {
   [[nodiscard]] bool is_mirrored_over(std::span<LogicalDevice* const> devices) const noexcept;
 
   // From now on the value stays where it is in memory: every assignment writes there, and a read gives a copy, one for each
-  // version of the value.
+  // version of the value; where the thread is being recorded, one for each read.
   void bind(Site site);
   [[nodiscard]] bool is_bound() const;
   // The memory of a bound cell.
   [[nodiscard]] Tensor storage() const;
-  // Of a bound cell: the next read makes a copy anew.
-  void forget_copy();
   // In every process a cell made later has a higher one.
   [[nodiscard]] std::uint64_t number() const noexcept { return number_; }
   static std::uint64_t next_number() noexcept;

@@ -4,6 +4,7 @@
 #include "tutti/base/text.h"
 #include "tutti/ops/creation.h"
 #include "tutti/ops/elementwise.h"
+#include "tutti/ops/linear.h"
 #include "tutti/ops/manipulation.h"
 #include "tutti/ops/matmul.h"
 #include "tutti/ops/neural.h"
@@ -32,10 +33,10 @@ Tensor Dense::operator()(const Tensor& x, Site site) const {
     throw ShapeError(
         text("Dense: the last axis must have the ", inputs, " inputs of the layer; the shape is ", to_string(x.shape())), site);
   }
+  if (bias) return linear(x, weight.value(site), bias->value(site), site);
+  if (x.rank() == 2) return matmul(x, weight.value(site), site);
   // Leading axes as one: the weight is then one matrix for the product and for its gradient.
-  Tensor y = matmul(x.rank() == 2 ? x : reshape(x, {-1, inputs}, site), weight.value(site), site);
-  if (bias) y = add(std::move(y), bias->value(site), site);
-  if (x.rank() == 2) return y;
+  const Tensor y = matmul(reshape(x, {-1, inputs}, site), weight.value(site), site);
   Shape shape = x.shape();
   shape[shape.size() - 1] = weight.shape()[1];
   return reshape(y, shape, site);

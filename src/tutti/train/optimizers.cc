@@ -92,6 +92,7 @@ OpDefinition step_op(const char* name, const char* function, Infer infer) {
   return {.name = name,
           .function = function,
           .infer = infer,
+          .may_alias = true,
           .takes = wide_floats,
           .gradient = no_gradient("how a step changes with what it was given is not worked out; write it with ops")};
 }

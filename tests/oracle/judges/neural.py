@@ -45,6 +45,12 @@ def layer_norm(case):
     return Exact((x - mean) * factor * weight + bias, size * factor * np.abs(weight) + np.abs(bias), 1)
 
 
+def linear(case):
+    kind = wide(case.output["dtype"])
+    x, weight, bias = [a.astype(kind) for a in case.inputs]
+    return Exact(x @ weight + bias, np.abs(x) @ np.abs(weight) + np.abs(bias), x.shape[-1])
+
+
 def cross_entropy(case):
     logits, labels = case.inputs
     axis = 1 if logits.ndim > 1 else 0
@@ -190,6 +196,7 @@ JUDGES = {
     "softmax": softmax,
     "log_softmax": log_softmax,
     "layer_norm": layer_norm,
+    "linear": linear,
     "cross_entropy": cross_entropy,
     "dropout": dropout,
     "one_hot": one_hot,

@@ -23,6 +23,7 @@ ULPS = {
     "softmax": HALVES,
     "log_softmax": HALVES,
     "layer_norm": HALVES,
+    "linear": HALVES,
     "avg_pool2d": HALVES,
     # The larger of what the CUDA library states for its functions and what the CPU's vectors give: 1 for float32, which is
     # worked on as float64; for float64 the error of the series plus a rounding for each step that does not cancel.
@@ -107,6 +108,7 @@ ROUNDINGS = {
     "avg_pool2d": lambda n: n + 1,
     # A matrix product, and one addition.
     "conv2d": lambda n: 2 * n + 1,
+    "linear": lambda n: 2 * n + 1,
     # ln u: 2.7, halved by the square root, which adds 1; sine or cosine: 3 with the rounding of the angle; their product: 1.
     # Then the mean and the deviation themselves, the product and the sum: 4.
     "normal": lambda n: 11,

@@ -58,12 +58,20 @@ struct ArmedTrap {
   DescribeTrap describe;
 };
 
+// Gaps between the fields of an argument hold whatever the stack held before.
+[[gnu::noinline]] void fill_stack(unsigned char with) noexcept {
+  std::array<unsigned char, std::size_t{48} * 1024> below;
+  std::memset(below.data(), with, below.size());
+  asm volatile("" : : "r"(below.data()) : "memory");  // nobody reads it
+}
+
 // The last of the values is the address of the traps.
 OwnedGraph record(CudaStream& stream, std::size_t calls, std::span<const std::uint64_t> values, const IssueWith& issue, Site site,
-                  std::vector<ArmedTrap>& traps) {
+                  std::vector<ArmedTrap>& traps, unsigned char gaps = 0) {
   stream.begin_graph(reinterpret_cast<Trap*>(values.back()), site);
   try {
     for (std::size_t call = 0; call < calls; ++call) {
+      fill_stack(gaps);
       issue(call, values.first(values.size() - 1));
       while (traps.size() < stream.graph_traps().size()) traps.push_back({call, stream.graph_traps()[traps.size()]});
     }
@@ -110,19 +118,31 @@ bool is_same_launch(const CUDA_KERNEL_NODE_PARAMS& a, const CUDA_KERNEL_NODE_PAR
          a.sharedMemBytes == b.sharedMemBytes;
 }
 
-// Finds out where the values stand, from two records made with different ones.
-bool find_words(std::vector<Node>& nodes, const std::vector<Node>& others, std::span<const std::uint64_t> values) {
-  static const std::array<std::uint64_t, most_values> by = steps();
+bool are_same_launches(const std::vector<Node>& nodes, const std::vector<Node>& others) {
   if (nodes.size() != others.size()) return false;
+  for (std::size_t n = 0; n < nodes.size(); ++n) {
+    if (!is_same_launch(nodes[n].kernel, others[n].kernel) || nodes[n].arguments.size() != others[n].arguments.size())
+      return false;
+  }
+  return true;
+}
+
+// Finds out where the values stand, from two records made with different ones. What differs though the values are the same, from
+// `same`, is no part of an argument; empty: not known.
+bool find_words(std::vector<Node>& nodes, const std::vector<Node>& others, const std::vector<Node>& same,
+                std::span<const std::uint64_t> values) {
+  static const std::array<std::uint64_t, most_values> by = steps();
+  if (!are_same_launches(nodes, others) || (!same.empty() && !are_same_launches(nodes, same))) return false;
   for (std::size_t n = 0; n < nodes.size(); ++n) {
     Node& node = nodes[n];
     const Node& other = others[n];
-    if (!is_same_launch(node.kernel, other.kernel) || node.arguments.size() != other.arguments.size()) return false;
+    node.words.clear();
     for (std::size_t i = 0; i < node.arguments.size(); ++i) {
       const std::vector<std::byte>& bytes = node.arguments[i];
       for (std::size_t at = 0; at < bytes.size(); at += 8) {
         const std::size_t length = std::min<std::size_t>(8, bytes.size() - at);
         if (std::memcmp(&bytes[at], &other.arguments[i][at], length) == 0) continue;
+        if (!same.empty() && std::memcmp(&bytes[at], &same[n].arguments[i][at], length) != 0) continue;
         if (length < 8) return false;
         std::uint64_t now = 0;
         std::uint64_t then = 0;
@@ -161,7 +181,12 @@ Recorded read(CudaStream& stream, std::size_t calls, std::span<const std::uint64
   std::vector<Node> others;
   std::vector<ArmedTrap> their_traps;
   const OwnedGraph other = record(stream, calls, changed, issue, site, their_traps);
-  if (!other || !read_nodes(other.get(), others, any_kind) || !find_words(out.nodes, others, out.values)) return {};
+  if (!other || !read_nodes(other.get(), others, any_kind)) return {};
+  if (!find_words(out.nodes, others, {}, out.values)) {
+    std::vector<Node> same;
+    const OwnedGraph again = record(stream, calls, out.values, issue, site, their_traps, 0xA5);
+    if (!again || !read_nodes(again.get(), same, any_kind) || !find_words(out.nodes, others, same, out.values)) return {};
+  }
   out.graph = std::move(graph);
   return out;
 }

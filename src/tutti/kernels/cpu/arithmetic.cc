@@ -13,6 +13,7 @@ HWY_BEFORE_NAMESPACE();
 namespace tutti::kernels::HWY_NAMESPACE {
 using ArithmeticFamilies = std::tuple<Arithmetic, Extremes, Limits, Signs, SignsOfOthers, Roots, Roundings, Rectifiers>;
 static_assert(std::is_same_v<Arithmetic, ScalarOps<2, Add, Multiply, Subtract, Divide>>);  // add_row takes the first
+static_assert(std::is_same_v<std::tuple_element_t<7, ArithmeticFamilies>, Rectifiers>);    // relu_row
 auto make_arithmetic() { return rows_of(ArithmeticFamilies{}); }
 }  // namespace tutti::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -23,6 +24,11 @@ HWY_EXPORT(make_arithmetic);
 
 Row add_row(DType dtype) {
   static const auto rows = std::get<0>(HWY_DYNAMIC_DISPATCH(make_arithmetic)())[0];
+  return rows[static_cast<std::size_t>(dtype)];
+}
+
+Row relu_row(DType dtype) {
+  static const auto rows = std::get<7>(HWY_DYNAMIC_DISPATCH(make_arithmetic)())[0];
   return rows[static_cast<std::size_t>(dtype)];
 }
 

@@ -9,15 +9,17 @@ namespace {
 
 template <class T, std::size_t states, class Step>
 void step_of_range(Step step, const Operand* in, const Operand* out, std::int64_t begin, std::int64_t end) {
-  const T* __restrict value = in[0].as<T>();
-  const T* __restrict gradient = in[1].as<T>();
-  T* __restrict next = out[0].as<T>();
+  const T* value = in[0].as<T>();
+  const T* gradient = in[1].as<T>();
+  T* next = out[0].as<T>();
   std::array<const T*, states> before;
   std::array<T*, states> after;
   for (std::size_t s = 0; s < states; ++s) {
     before[s] = in[2 + s].as<T>();
     after[s] = out[1 + s].as<T>();
   }
+  // What is written may be what was read, element by element.
+#pragma GCC ivdep
   for (std::int64_t i = begin; i < end; ++i) {
     std::array<T, states + 1> state{};
     for (std::size_t s = 0; s < states; ++s) state[s] = before[s][i];

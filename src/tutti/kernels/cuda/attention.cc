@@ -162,7 +162,7 @@ class Strips {
     return strip;
   }
   void product(const Operand& a, const Operand& b, std::byte* c, const Room& room, Queue& queue, const KernelCall& call) const {
-    multiply_operands(a, b, c, room.product, attributes_.tf32, queue, call);
+    (void)multiply_operands(a, b, c, room.product, attributes_.tf32, queue, call);
   }
 
   AttentionAttributes attributes_;

@@ -50,6 +50,7 @@ CublasLt open(Site site) {
   }
   CublasLt lt{};
   find(library, "cublasLtCreate", lt.create, site);
+  find(library, "cublasLtGetVersion", lt.version, site);
   find(library, "cublasLtGetStatusString", lt.status_string, site);
   find(library, "cublasLtMatmul", lt.matmul, site);
   find(library, "cublasLtMatmulAlgoGetHeuristic", lt.heuristic, site);

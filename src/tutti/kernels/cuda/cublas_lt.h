@@ -10,6 +10,7 @@ namespace tutti::kernels::cuda {
 // The functions in use.
 struct CublasLt {
   decltype(&cublasLtCreate) create;
+  decltype(&cublasLtGetVersion) version;
   decltype(&cublasLtGetStatusString) status_string;
   decltype(&cublasLtMatmul) matmul;
   decltype(&cublasLtMatmulAlgoGetHeuristic) heuristic;

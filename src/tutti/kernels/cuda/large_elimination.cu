@@ -212,7 +212,7 @@ class LargeElimination {
     product.batch = static_cast<std::int32_t>(all_.count);
     product.ordinal = queue_.properties().ordinal;
     product.dtype = std::is_same_v<T, float> ? DType::f32 : DType::f64;
-    product.is_taken_off = true;
+    product.epilogue = Epilogue::subtract;
     const auto at = [&](Range down, Range across) {
       return reinterpret_cast<std::byte*>(all_.data + down.first * all_.lead + across.first);
     };

@@ -1,15 +1,21 @@
 #include "tutti/kernels/cuda/library_product.h"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <bit>
 #include <cstring>
+#include <limits>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <string>
 #include <unordered_map>
 #include <utility>
 
+#include "tutti/base/text.h"
 #include "tutti/hal/door.h"
+#include "tutti/kernels/cuda/code_cache.h"
 #include "tutti/kernels/cuda/cublas_lt.h"
 #include "tutti/kernels/cuda/rehearsal.h"
 #include "tutti/tensor/dtype_visit.h"
@@ -36,7 +42,7 @@ struct HashKey {
   }
 };
 
-constexpr std::size_t most_candidates = 8;
+constexpr std::size_t most_candidates = 16;
 
 cudaDataType_t type_of(DType dtype) {
   return visit_dtype<floating_dtypes>(dtype, []<class T>(T) {
@@ -61,10 +67,14 @@ struct Choice {
   cublasLtMatrixLayoutOpaque_t c;
   std::array<cublasLtMatmulAlgo_t, most_candidates> candidates;  // the best first
   std::size_t count = 0;
-  mutable std::atomic<std::size_t> taken{0};  // the first that was not refused
+  mutable std::atomic<std::size_t> taken{0};  // the first that was not refused, or the fastest
+  mutable std::atomic<bool> is_measured{false};
+
+  [[nodiscard]] bool has_bias() const noexcept { return key.epilogue >= Epilogue::bias; }
 
   // With the best that the library does not refuse, which it does before it launches anything.
   cublasStatus_t run(const ProductAddresses& at, cudaStream_t stream) const {
+    if (count == 0) return CUBLAS_STATUS_NOT_SUPPORTED;
     const std::size_t first = taken.load(std::memory_order_relaxed);
     cublasStatus_t status = run(candidates[first], at, stream);
     for (std::size_t i = first + 1; status != CUBLAS_STATUS_SUCCESS && i < count; ++i) {
@@ -83,13 +93,18 @@ struct Choice {
     };
     static constexpr Factors plain{1, 0, 1, 0};
     static constexpr Factors taken_off{-1, 1, -1, 1};
-    const Factors& factors = key.is_taken_off ? taken_off : plain;
+    const Factors& factors = key.epilogue == Epilogue::subtract ? taken_off : plain;
     const bool is_wide = type_of(key.dtype) == CUDA_R_64F;
     const void* alpha = is_wide ? static_cast<const void*>(&factors.wide_of_product) : &factors.of_product;
     const void* beta = is_wide ? static_cast<const void*>(&factors.wide_of_before) : &factors.of_before;
     // The descriptors are only read; the opaque types are not const-correct.
     auto* self = const_cast<Choice*>(this);
-    return lt->matmul(handle, &self->desc, alpha, at.b, &self->b, at.a, &self->a, beta, at.c, &self->c, at.c, &self->c, &with,
+    cublasLtMatmulDescOpaque_t own = desc;
+    if (has_bias()) {
+      const cublasStatus_t status = lt->set_desc(&own, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &at.bias, sizeof at.bias);
+      if (status != CUBLAS_STATUS_SUCCESS) return status;
+    }
+    return lt->matmul(handle, &own, alpha, at.b, &self->b, at.a, &self->a, beta, at.c, &self->c, at.c, &self->c, &with,
                       at.workspace, static_cast<std::size_t>(key.workspace), stream);
   }
 };
@@ -107,6 +122,14 @@ void describe(Choice& choice, const KernelCall& call) {
   };
   transpose(CUBLASLT_MATMUL_DESC_TRANSA, key.b_by_columns);
   transpose(CUBLASLT_MATMUL_DESC_TRANSB, key.a_by_columns);
+  if (choice.has_bias()) {
+    // The library's first factor is our b, and the rows of its result are our columns.
+    const cublasLtEpilogue_t epilogue = key.epilogue == Epilogue::bias        ? CUBLASLT_EPILOGUE_BIAS
+                                        : key.epilogue == Epilogue::bias_relu ? CUBLASLT_EPILOGUE_RELU_BIAS
+                                                                              : CUBLASLT_EPILOGUE_BGRADA;
+    lt.check(lt.set_desc(&choice.desc, CUBLASLT_MATMUL_DESC_EPILOGUE, &epilogue, sizeof epilogue),
+             "cublasLtMatmulDescSetAttribute", call);
+  }
   // A matrix of ours, by rows, is its transpose to the library.
   const auto layout = [&](cublasLtMatrixLayoutOpaque_t& to, std::int64_t rows, std::int64_t columns, bool is_by_columns,
                           std::int64_t lead, std::int64_t step) {
@@ -144,8 +167,18 @@ cublasLtMatmulPreferenceOpaque_t preference_of(const Choice& choice, const Kerne
   return preference;
 }
 
+void put_first(Choice& choice, const cublasLtMatmulAlgo_t& algorithm) {
+  choice.count = std::min(choice.count + 1, most_candidates);
+  std::copy_backward(choice.candidates.begin(), choice.candidates.begin() + static_cast<std::ptrdiff_t>(choice.count) - 1,
+                     choice.candidates.begin() + static_cast<std::ptrdiff_t>(choice.count));
+  choice.candidates[0] = algorithm;
+}
+
+void recall(Choice& choice);
+const Choice& choice_for(LibraryProduct& product, const ProductAddresses& at, Queue& queue, const KernelCall& call);
+
 // Asks for algorithms and loads the code of the one that will run. Launches nothing.
-std::unique_ptr<Choice> choose(const LibraryProduct& key, const ProductAddresses& at, const KernelCall& call) {
+std::unique_ptr<Choice> choose(const LibraryProduct& key, const ProductAddresses& at, Queue& queue, const KernelCall& call) {
   auto choice = std::make_unique<Choice>();
   choice->key = key;
   choice->lt = &cublas_lt(call);
@@ -157,16 +190,161 @@ std::unique_ptr<Choice> choose(const LibraryProduct& key, const ProductAddresses
   int count = 0;
   cublasStatus_t status = choice->lt->heuristic(choice->handle, &choice->desc, &choice->b, &choice->a, &choice->c, &choice->c,
                                                 &preference, static_cast<int>(found.size()), found.data(), &count);
+  if (status != CUBLAS_STATUS_SUCCESS && choice->has_bias()) return choice;  // remembered: there is none
   choice->lt->check(status, "cublasLtMatmulAlgoGetHeuristic", call);
   status = CUBLAS_STATUS_NOT_SUPPORTED;
   for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i) {
     status = found[i].state;
     if (status == CUBLAS_STATUS_SUCCESS) choice->candidates[choice->count++] = found[i].algo;
   }
+  if (choice->count == 0 && choice->has_bias()) return choice;
   if (choice->count == 0) choice->lt->check(status, "cublasLtMatmulAlgoGetHeuristic", call);
+  if (key.epilogue == Epilogue::bias_relu) {  // the algorithm of the sum by itself, and so its bits
+    LibraryProduct sum = key;
+    sum.epilogue = Epilogue::bias;
+    const Choice& plain = choice_for(sum, at, queue, call);
+    if (plain.count > 0) put_first(*choice, plain.candidates[plain.taken.load(std::memory_order_relaxed)]);
+    choice->is_measured = true;
+  } else {
+    recall(*choice);
+  }
   // Also finds the first candidate that the library does not refuse.
   load_code([&](cudaStream_t stream) { (void)choice->run(at, stream); });
   return choice;
+}
+
+// What decides which algorithm is the fastest, for the cache on disk.
+std::string text_of(const Choice& choice) {
+  cudaDeviceProp device{};
+  if (cudaGetDeviceProperties(&device, choice.key.ordinal) != cudaSuccess) return {};
+  LibraryProduct key = choice.key;
+  key.ordinal = 0;
+  std::string out = text("product, cuBLASLt ", choice.lt->version(), ", ", device.name, ":");
+  for (const std::uint64_t word : std::bit_cast<std::array<std::uint64_t, sizeof key / 8>>(key)) out += text(" ", word);
+  return out;
+}
+
+// The one that was the fastest in an earlier process becomes the first.
+void recall(Choice& choice) {
+  const std::optional<std::string> known = load_code(cache_folder(), text_of(choice));
+  if (!known || known->size() != sizeof(cublasLtMatmulAlgo_t)) return;
+  cublasLtMatmulAlgo_t algorithm;
+  std::memcpy(&algorithm, known->data(), sizeof algorithm);
+  put_first(choice, algorithm);
+  choice.is_measured.store(true, std::memory_order_relaxed);
+}
+
+// Device memory for a product nobody asked for.
+class Room {
+ public:
+  explicit Room(const LibraryProduct& key) {
+    const auto size = static_cast<std::int64_t>(size_of(key.dtype));
+    const auto bytes = [&](std::int64_t rows, std::int64_t columns, bool is_by_columns, std::int64_t lead, std::int64_t step) {
+      if (is_by_columns) std::swap(rows, columns);
+      return ((key.batch - 1) * step + (rows - 1) * lead + columns) * size;
+    };
+    const std::int64_t biases = std::max(key.m, key.n) * size;
+    const std::array<std::int64_t, 5> sizes{bytes(key.m, key.k, key.a_by_columns, key.a_lead, key.a_step),
+                                            bytes(key.k, key.n, key.b_by_columns, key.b_lead, key.b_step),
+                                            bytes(key.m, key.n, false, key.c_lead, key.c_step), key.workspace, biases};
+    std::array<std::size_t, 6> starts{};
+    for (std::size_t i = 0; i < sizes.size(); ++i)
+      starts[i + 1] = starts[i] + (static_cast<std::size_t>(sizes[i]) + 511) / 256 * 256;
+    void* memory = nullptr;
+    if (cudaMalloc(&memory, starts.back()) != cudaSuccess) {
+      (void)cudaGetLastError();
+      return;
+    }
+    first_ = static_cast<std::byte*>(memory);
+    (void)cudaMemset(memory, 0x3c, starts.back());  // small numbers, in every dtype
+    at = {first_ + starts[0], first_ + starts[1], first_ + starts[2], first_ + starts[3], first_ + starts[4]};
+  }
+  ~Room() {
+    if (first_ != nullptr) (void)cudaFree(first_);
+  }
+  Room(const Room&) = delete;
+  Room& operator=(const Room&) = delete;
+  explicit operator bool() const noexcept { return first_ != nullptr; }
+
+  ProductAddresses at{};
+
+ private:
+  std::byte* first_ = nullptr;
+};
+
+// Runs of a candidate in a row, as one graph: what the host needs for a launch does not count.
+class Race {
+ public:
+  Race() {
+    (void)(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking) == cudaSuccess && cudaEventCreate(&begin_) == cudaSuccess &&
+           cudaEventCreate(&end_) == cudaSuccess);
+  }
+  ~Race() {
+    if (end_ != nullptr) (void)cudaEventDestroy(end_);
+    if (begin_ != nullptr) (void)cudaEventDestroy(begin_);
+    if (stream_ != nullptr) (void)cudaStreamDestroy(stream_);
+  }
+  Race(const Race&) = delete;
+  Race& operator=(const Race&) = delete;
+
+  // Milliseconds of one run; infinite: it cannot be run.
+  float time(const Choice& choice, std::size_t candidate, const ProductAddresses& at, int runs) {
+    constexpr float never = std::numeric_limits<float>::infinity();
+    if (end_ == nullptr || cudaStreamBeginCapture(stream_, cudaStreamCaptureModeRelaxed) != cudaSuccess) return never;
+    bool runs_well = true;
+    for (int i = 0; i < runs && runs_well; ++i)
+      runs_well = choice.run(choice.candidates[candidate], at, stream_) == CUBLAS_STATUS_SUCCESS;
+    cudaGraph_t graph = nullptr;
+    cudaGraphExec_t all = nullptr;
+    runs_well = cudaStreamEndCapture(stream_, &graph) == cudaSuccess && runs_well;
+    runs_well = runs_well && cudaGraphInstantiate(&all, graph, 0) == cudaSuccess;
+    float best = never;
+    for (int i = 0; i < 4 && runs_well; ++i) {  // the first warms up
+      float took = 0;
+      runs_well = cudaEventRecord(begin_, stream_) == cudaSuccess && cudaGraphLaunch(all, stream_) == cudaSuccess &&
+                  cudaEventRecord(end_, stream_) == cudaSuccess && cudaEventSynchronize(end_) == cudaSuccess &&
+                  cudaEventElapsedTime(&took, begin_, end_) == cudaSuccess;
+      if (i > 0 && runs_well) best = std::min(best, took / static_cast<float>(runs));
+    }
+    if (all != nullptr) (void)cudaGraphExecDestroy(all);
+    if (graph != nullptr) (void)cudaGraphDestroy(graph);
+    if (!runs_well) (void)cudaGetLastError();
+    return runs_well ? best : never;
+  }
+
+ private:
+  cudaStream_t stream_ = nullptr;
+  cudaEvent_t begin_ = nullptr;
+  cudaEvent_t end_ = nullptr;
+};
+
+void measure(const Choice& choice, const KernelCall& call) {
+  static std::mutex one_at_a_time;
+  if (choice.count == 0 || choice.is_measured.load(std::memory_order_acquire)) return;
+  const BlockingRegion choosing(SyncReason::module_load, call.site);
+  const std::lock_guard lock(one_at_a_time);
+  if (choice.is_measured.load(std::memory_order_relaxed)) return;
+  const Room room(choice.key);
+  if (!room) return;  // there is no memory to try on: as the library says
+  Race race;
+  const std::size_t usual = choice.taken.load(std::memory_order_relaxed);
+  const float once = race.time(choice, usual, room.at, 1);
+  const int runs = std::clamp(static_cast<int>(0.2F / std::max(once, 1e-3F)), 1, 20);
+  // Another is taken only where it gains more than measurements differ by.
+  std::size_t best = usual;
+  float least = race.time(choice, usual, room.at, runs) * 0.97F;
+  for (std::size_t i = 0; i < choice.count; ++i) {
+    if (i == usual) continue;
+    const float took = race.time(choice, i, room.at, runs);
+    if (took < least) {
+      least = took;
+      best = i;
+    }
+  }
+  choice.taken.store(best, std::memory_order_relaxed);
+  choice.is_measured.store(true, std::memory_order_release);
+  const auto* bytes = reinterpret_cast<const char*>(&choice.candidates[best]);
+  (void)store_code(cache_folder(), text_of(choice), {bytes, sizeof(cublasLtMatmulAlgo_t)});
 }
 
 // The choices of every device and shape.
@@ -209,7 +387,7 @@ const Choice& choice_for(LibraryProduct& product, const ProductAddresses& at, Qu
     const Choice* known = Choices::instance().find(product);
     if (known == nullptr) {
       queue.enter(call.site);
-      known = Choices::instance().keep(choose(product, at, call));
+      known = Choices::instance().keep(choose(product, at, queue, call));
     }
     last = known;
   }
@@ -222,9 +400,28 @@ void prepare_product(LibraryProduct product, const ProductAddresses& at, Queue& 
   (void)choice_for(product, at, queue, call);
 }
 
+void measure_product(LibraryProduct product, const ProductAddresses& at, Queue& queue, const KernelCall& call) {
+  if (product.epilogue == Epilogue::bias_relu) {
+    LibraryProduct sum = product;
+    sum.epilogue = Epilogue::bias;
+    measure_product(sum, at, queue, call);
+  }
+  const Choice& choice = choice_for(product, at, queue, call);
+  queue.enter(call.site);
+  measure(choice, call);
+}
+
 void multiply(LibraryProduct product, const ProductAddresses& at, Queue& queue, const KernelCall& call) {
   const Choice& choice = choice_for(product, at, queue, call);
   choice.lt->check(choice.run(at, queue.stream()), "cublasLtMatmul", call);
+}
+
+bool try_multiply(LibraryProduct product, const ProductAddresses& at, Queue& queue, const KernelCall& call) {
+  const Choice& choice = choice_for(product, at, queue, call);
+  const cublasStatus_t status = choice.run(at, queue.stream());
+  if (status == CUBLAS_STATUS_NOT_SUPPORTED) return false;
+  choice.lt->check(status, "cublasLtMatmul", call);
+  return true;
 }
 
 }  // namespace tutti::kernels::cuda

@@ -9,6 +9,15 @@
 
 namespace tutti::kernels::cuda {
 
+// What is done with a product on its way out.
+enum class Epilogue : std::uint8_t {
+  none,
+  subtract,       // c -= a b instead of c = a b
+  bias,           // a number for each column is added
+  bias_relu,      // likewise, and what is negative becomes 0
+  bias_gradient,  // the sum of b's rows is written to the bias
+};
+
 // Of the library's choice: how many matrices there are and their layout, by rows unless it says otherwise; strides in elements.
 // No padding: it is compared and hashed as bytes.
 struct LibraryProduct {
@@ -28,7 +37,7 @@ struct LibraryProduct {
   bool a_by_columns = false;
   bool b_by_columns = false;
   bool tf32 = false;
-  bool is_taken_off = false;   // c -= a b instead of c = a b
+  Epilogue epilogue = Epilogue::none;
   std::uint8_t a_aligned = 0;  // log2 of bytes
   std::uint8_t b_aligned = 0;
   std::uint8_t c_aligned = 0;
@@ -39,11 +48,17 @@ struct ProductAddresses {
   std::byte* b;
   std::byte* c;
   std::byte* workspace;
+  std::byte* bias = nullptr;
 };
 
 // Chooses its algorithm and loads its code, if this shape is met for the first time, which may block; launches nothing.
 void prepare_product(LibraryProduct product, const ProductAddresses& at, tutti::cuda::Queue& queue, const KernelCall& call);
-// Launches it; chooses first where nobody has prepared it. Both fill in how the operands are aligned.
+// Likewise, and the choice is made by the clock, on memory of its own. It is remembered on disk (code_cache.h), so that a later
+// process has the same bits from its first call on.
+void measure_product(LibraryProduct product, const ProductAddresses& at, tutti::cuda::Queue& queue, const KernelCall& call);
+// Launches it; chooses first where nobody has prepared it. All fill in how the operands are aligned.
 void multiply(LibraryProduct product, const ProductAddresses& at, tutti::cuda::Queue& queue, const KernelCall& call);
+// False: the library has no algorithm with that epilogue; nothing was launched.
+bool try_multiply(LibraryProduct product, const ProductAddresses& at, tutti::cuda::Queue& queue, const KernelCall& call);
 
 }  // namespace tutti::kernels::cuda

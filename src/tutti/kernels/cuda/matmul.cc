@@ -67,6 +67,13 @@ LibraryProduct key_of(const Product& product, DType dtype, bool tf32, const Queu
   return key;
 }
 
+// With its ending, for a product of two matrices; false: the library is to be asked for the product alone.
+bool has_ending(const Product& product, LibraryProduct& key, const Ending& ending) {
+  if (ending.bias == nullptr || product.batch_rank != 0 || key.dtype == DType::f64) return false;
+  key.epilogue = ending.what;
+  return true;
+}
+
 bool allows_tf32(const KernelCall& call) { return call.attributes->size() != 0 && call.attributes->as<MatMulAttributes>().tf32; }
 
 // It has elements and is not one of the cases that are done without the library.
@@ -81,13 +88,33 @@ std::int64_t operand_product_bytes(const Operand& a, const Operand& b) {
   return product.packed_bytes + product.workspace_bytes;
 }
 
-void multiply_operands(const Operand& a, const Operand& b, std::byte* c, std::byte* scratch, bool tf32, Queue& queue,
-                       const KernelCall& call) {
+bool multiply_operands(const Operand& a, const Operand& b, std::byte* c, std::byte* scratch, bool tf32, Queue& queue,
+                       const KernelCall& call, const Ending& ending) {
   const Product product(a, b, scratch);
   for (const Factor* factor : {&product.a, &product.b}) {
     if (factor->is_packed) copy_operand(factor->from, factor->to, queue, call);
   }
-  for_each_product(product, key_of(product, a.dtype, tf32, queue), c, scratch + product.packed_bytes, queue, call, multiply);
+  LibraryProduct key = key_of(product, a.dtype, tf32, queue);
+  std::byte* const workspace = scratch + product.packed_bytes;
+  if (has_ending(product, key, ending) &&
+      try_multiply(key, {product.a.data, product.b.data, c, workspace, ending.bias}, queue, call))
+    return true;
+  key.epilogue = Epilogue::none;
+  for_each_product(product, key, c, workspace, queue, call, multiply);
+  return false;
+}
+
+void prepare_operands(const Operand& a, const Operand& b, std::byte* c, std::byte* scratch, bool tf32,
+                      const KernelContext& context, const KernelCall& call, const Ending& ending) {
+  Queue& queue = queue_of(context);
+  const Step prepare = context.may_measure ? measure_product : prepare_product;
+  const Product product(a, b, scratch);
+  LibraryProduct key = key_of(product, a.dtype, tf32, queue);
+  std::byte* const workspace = scratch + product.packed_bytes;
+  if (has_ending(product, key, ending))
+    return prepare(key, {product.a.data, product.b.data, c, workspace, ending.bias}, queue, call);
+  // The first stands for the others: they can only differ in how they are aligned.
+  for_each_product(product, key, c, workspace, queue, call, prepare, 1);
 }
 
 static std::int64_t matmul_bytes(const WorkspaceCall& call) {
@@ -112,19 +139,14 @@ static void matmul(const KernelCall& call, KernelContext& context) {
   }
   if (!is_floating(c.dtype)) return multiply_integers(call, queue);
   if (is_dot(a, b)) return dot(call, queue);
-  multiply_operands(a, b, c.data, call.scratch().data, allows_tf32(call), queue, call);
+  (void)multiply_operands(a, b, c.data, call.scratch().data, allows_tf32(call), queue, call);
 }
 
 static void prepare_matmul(const KernelCall& call, KernelContext& context) {
   const Operand& a = device_input(call, 0);
   const Operand& b = device_input(call, 1);
   if (!is_for_library(a, b, call.out())) return;
-  Queue& queue = queue_of(context);
-  std::byte* const scratch = call.scratch().data;
-  const Product product(a, b, scratch);
-  // The first stands for the others: they can only differ in how they are aligned.
-  for_each_product(product, key_of(product, call.out().dtype, allows_tf32(call), queue), call.out().data,
-                   scratch + product.packed_bytes, queue, call, prepare_product, 1);
+  prepare_operands(a, b, call.out().data, call.scratch().data, allows_tf32(call), context, call);
 }
 
 [[maybe_unused]] static const bool matmul_is_registered =

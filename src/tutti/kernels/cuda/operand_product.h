@@ -2,13 +2,23 @@
 #pragma once
 
 #include "tutti/kernels/cuda/launch.h"
+#include "tutti/kernels/cuda/library_product.h"
 
 namespace tutti::kernels::cuda {
 
+// What the library is asked to do on the way, for a product of two matrices.
+struct Ending {
+  Epilogue what = Epilogue::none;
+  std::byte* bias = nullptr;  // dense; null: it is not asked
+};
+
 // Bytes to work in; `data` is not looked at.
 std::int64_t operand_product_bytes(const Operand& a, const Operand& b);
-// c = a b over the leading axes, with c dense. None is empty.
-void multiply_operands(const Operand& a, const Operand& b, std::byte* c, std::byte* scratch, bool tf32, Queue& queue,
-                       const KernelCall& call);
+// c = a b over the leading axes, with c dense. None is empty. True: with its ending; else that is still to be done.
+bool multiply_operands(const Operand& a, const Operand& b, std::byte* c, std::byte* scratch, bool tf32, Queue& queue,
+                       const KernelCall& call, const Ending& ending = {});
+// What that will need is chosen, by the clock if that is allowed, and loaded.
+void prepare_operands(const Operand& a, const Operand& b, std::byte* c, std::byte* scratch, bool tf32,
+                      const KernelContext& context, const KernelCall& call, const Ending& ending = {});
 
 }  // namespace tutti::kernels::cuda

@@ -25,7 +25,7 @@ struct Parameters {
   };
   int size = 0;
   unsigned first_block[most_parameters + 1] = {};
-  Each each[most_parameters];
+  Each each[most_parameters] = {};
 };
 
 template <class Step, class Attributes, class T, int states>
