@@ -2,7 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <string>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include "conformance/backend.h"
@@ -91,6 +94,57 @@ TEST_P(RefusedCaptures, SyncDevicesIsForEagerMode) {
     EXPECT_THAT(e.what(), HasSubstr("sync_devices() must only be called in Eager mode, outside"));
   }
   sync_devices();
+}
+
+TEST_P(RefusedCaptures, AThreadStartedInsideThatUsesValuesOfTheFunctionIsTold) {
+  const auto step = capture([&](const Tensor& x) {
+    const Tensor y = x * 2;
+    std::thread([&] {
+      enter_thread();
+      const DeviceScope on(device(0));
+      (void)exp(y);
+    }).join();
+    return y;
+  });
+  const std::string told = refusal_of(step, some(1));
+  EXPECT_THAT(told, HasSubstr("exp at tests/graph/refused_captures_test.cc"));
+  EXPECT_THAT(told, HasSubstr("another thread uses a value of the function"));
+}
+
+TEST_P(RefusedCaptures, AValueThatAThreadStartedInsideMadeIsRefusedWhereverItIsUsed) {
+  for (const bool is_returned : {false, true}) {
+    const auto step = capture([&](const Tensor& x) {
+      Tensor made;
+      std::thread([&] {
+        enter_thread();
+        const DeviceScope on(device(0));
+        made = tanh(some(7));
+      }).join();
+      return is_returned ? std::move(made) : x + made;
+    });
+    const std::string told = refusal_of(step, some(1));
+    EXPECT_THAT(told, HasSubstr("tanh at tests/graph/refused_captures_test.cc"));
+    EXPECT_THAT(told, HasSubstr("another thread made it while the function ran"));
+  }
+}
+
+TEST_P(RefusedCaptures, ThreadsThatHaveNothingToDoWithTheFunctionGoOn) {
+  std::atomic<bool> is_over = false;
+  const Variable shared(some(3));
+  std::thread other([&] {
+    enter_thread();
+    const DeviceScope on(device(0));
+    while (!is_over) (void)(some(5) * shared + 1);
+  });
+  for (std::uint64_t i = 0; i < 20; ++i) {
+    const auto step = capture([&](const Tensor& x) { return tanh(x * shared) + some(i); });
+    EXPECT_EQ(refusal_of(step, some(1)), "was not refused");
+    EXPECT_TRUE(is_same(step(some(2)), tanh(some(2) * shared) + some(i)));
+    shared.assign(some(i + 10));
+    EXPECT_TRUE(is_same(step(some(2)), tanh(some(2) * shared) + some(i)));
+  }
+  is_over = true;
+  other.join();
 }
 
 TEST_P(RefusedCaptures, AnErrorOfTheFunctionsOwnReachesItsCaller) {

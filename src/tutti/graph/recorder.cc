@@ -41,11 +41,7 @@ std::string rule_of(SyncReason reason) {
 }  // namespace
 
 Recording::Recording(Recorder& recorder, Site site)
-    : calls_(recorder), syncs_("capture", std::make_unique<HeardSyncs>(recorder), site) {
-  detail::thread_state.listener = &recorder;
-}
-
-Recording::~Recording() { detail::thread_state.listener = nullptr; }
+    : calls_(recorder), syncs_("capture", std::make_unique<HeardSyncs>(recorder), site), launches_(recorder) {}
 
 void Recorder::add_input(const Tensor& x) {
   const std::size_t slot = record_->slots.size();
@@ -65,9 +61,28 @@ std::size_t Recorder::add_slot(Slot slot, const Buffer& memory) {
   slot.bytes = memory.bytes();
   slot.address = memory.kernel_address();
   slot.is_pinned = is_pinned(memory);
+  const std::lock_guard lock(mutex_);
+  const auto stranger = strangers_.find(&memory);
+  if (slot.kind == Slot::Kind::constant && stranger != strangers_.end() && stranger->second.allocated == memory.site())
+    refuse(stranger->second.op, stranger->second.site,
+           "another thread made it while the function ran, and would not in a replay; make it outside, or here");
   record_->slots.push_back(std::move(slot));
   starts_.push_back(0);
   return by_memory_[&memory] = record_->slots.size() - 1;
+}
+
+void Recorder::launched_elsewhere(const KernelCall& call, std::span<const Use> uses) {
+  if (std::this_thread::get_id() == thread_) return;  // what it does on the way and is no part of the record
+  const std::lock_guard lock(mutex_);
+  for (const Use& use : uses) {
+    const auto known = by_memory_.find(use.buffer);
+    if (known == by_memory_.end()) {
+      if (use.is_write) strangers_[use.buffer] = {call.op->name.c_str(), call.site, use.buffer->site()};
+    } else if (record_->slots[known->second].kind == Slot::Kind::value) {
+      add_offender(offenders_elsewhere_, call.op->name.c_str(), call.site,
+                   "another thread uses a value of the function, and would not in a replay; do it outside, or here");
+    }
+  }
 }
 
 std::size_t Recorder::slot_of(const TensorImpl& tensor) {
@@ -148,10 +163,12 @@ void Recorder::hold_stream(DeviceStream& stream) {
   }
 }
 
-void Recorder::refuse(const char* op, Site site, const std::string& rule) {
-  const auto known = std::find_if(offenders_.begin(), offenders_.end(), [&](const Offender& each) { return each.site == site; });
-  if (known == offenders_.end()) offenders_.push_back({std::string(*op == '\0' ? "a tensor" : function_of(op)), site, rule});
+void Recorder::add_offender(std::vector<Offender>& to, const char* op, Site site, const std::string& rule) const {
+  const auto known = std::find_if(to.begin(), to.end(), [&](const Offender& each) { return each.site == site; });
+  if (known == to.end()) to.push_back({std::string(*op == '\0' ? "a tensor" : function_of(op)), site, rule});
 }
+
+void Recorder::refuse(const char* op, Site site, const std::string& rule) { add_offender(offenders_, op, site, rule); }
 
 void Recorder::heard_sync(const SyncRequest& request) {
   // The read of a count was heard before the reason for it.
@@ -163,11 +180,11 @@ void Recorder::heard_sync(const SyncRequest& request) {
 std::size_t Recorder::bind(const std::shared_ptr<VariableCell>& cell, Site site) {
   const Unheard meanwhile;
   cell->bind(site);
-  cell->forget_copy();
   const Tensor storage = cell->storage();
   const Buffer& memory = *storage.impl().buffer();
   const auto known = by_memory_.find(&memory);
   if (known == by_memory_.end()) return add_slot({.kind = Slot::Kind::variable, .cell = cell}, memory);
+  const std::lock_guard lock(mutex_);
   Slot& slot = record_->slots[known->second];  // made inside: its first value was written by a launch
   slot.kind = Slot::Kind::variable;
   slot.cell = cell;
@@ -280,7 +297,6 @@ void Recorder::run(OpCall& call) {
       const std::shared_ptr<VariableCell>& cell = call.data_as<CellData>().shared();
       bind(cell, call.site);
       pass_on(call);
-      cell->forget_copy();
       break;
     }
     case OpKind::collective:
@@ -306,6 +322,8 @@ std::unique_ptr<Record> Recorder::finish(std::span<const Tensor> results, Site c
     if (!tensor.is_unique() && std::none_of(results.begin(), results.end(), is_result))
       refuse(made.op->name.c_str(), made.site, "its result is kept outside, where a replay would not renew it; return it");
   }
+  offenders_.insert(offenders_.end(), offenders_elsewhere_.begin(),
+                    offenders_elsewhere_.end());  // the others are no longer heard
   if (!offenders_.empty()) {
     std::string message = text("the function captured at ", captured.to_string(), " cannot be replayed; ", offenders_.size(),
                                offenders_.size() == 1 ? " thing stands in the way:" : " things stand in the way:");

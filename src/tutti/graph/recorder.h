@@ -3,8 +3,10 @@
 
 #include <map>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <string>
+#include <thread>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -32,6 +34,7 @@ class Recorder final : public Executor, public LaunchListener {
 
   void run(OpCall& call) override;
   void launched(const Launched& launch) override;
+  void launched_elsewhere(const KernelCall& call, std::span<const Use> uses) override;
   void refuse(const char* op, Site site, const std::string& rule) override;
   void heard_sync(const SyncRequest& request);
 
@@ -50,6 +53,12 @@ class Recorder final : public Executor, public LaunchListener {
     Site site;
     std::string rule;
   };
+  // What another thread wrote while the function ran.
+  struct Stranger {
+    const char* op;
+    Site site;
+    Site allocated;  // else the memory is somebody else's by now
+  };
   // The call that is passed on: the slots of its inputs.
   struct Current {
     const OpCall* call = nullptr;
@@ -66,6 +75,7 @@ class Recorder final : public Executor, public LaunchListener {
   // Which draw of this op these are the numbers of, as in a gradient of dropout; nowhere: none.
   [[nodiscard]] std::size_t drawn_before(const OpRow& op, const Attributes& attributes) const;
   void hold_stream(DeviceStream& stream);
+  void add_offender(std::vector<Offender>& to, const char* op, Site site, const std::string& rule) const;
   [[nodiscard]] std::ptrdiff_t start_of(std::size_t slot) const { return starts_[slot]; }
 
   const bool keeps_calls_;
@@ -84,19 +94,25 @@ class Recorder final : public Executor, public LaunchListener {
   std::vector<Drawn> drawn_;
   std::vector<Offender> offenders_;
   Current current_;
+  const std::thread::id thread_ = std::this_thread::get_id();
+  // Held by the thread of the function where it changes by_memory_ and slots, and by others that look at them.
+  std::mutex mutex_;
+  std::unordered_map<const Buffer*, Stranger> strangers_;
+  std::vector<Offender> offenders_elsewhere_;
 };
 
 // While it lives, the thread's calls and launches are recorded.
 class Recording {
  public:
   Recording(Recorder& recorder, Site site);
-  ~Recording();
+  ~Recording() = default;
   Recording(const Recording&) = delete;
   Recording& operator=(const Recording&) = delete;
 
  private:
   ExecutorScope calls_;
   detail::OpenSyncScope syncs_;
+  Heard launches_;
 };
 
 }  // namespace graph
