@@ -112,5 +112,11 @@ template <class F>
 std::string explain(const Captured<F>& captured) {
   return graph::explain(captured.graphs());
 }
+// The same as a page for a browser, which needs nothing but itself: the kernels of each stream, what is fused and the memory plan
+// as pictures.
+template <class F>
+std::string explain_html(const Captured<F>& captured) {
+  return graph::explain_html(captured.graphs());
+}
 
 }  // namespace tutti

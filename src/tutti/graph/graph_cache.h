@@ -59,6 +59,7 @@ std::vector<Tensor> replay(const Entry& entry, std::span<const Tensor* const> in
 bool is_replaying_allowed() noexcept;
 
 std::string explain(const GraphCache& graphs);
+std::string explain_html(const GraphCache& graphs);
 
 }  // namespace graph
 
