@@ -38,9 +38,10 @@ std::size_t planned_bytes(const Plan& plan) {
 
 std::string summary_of(const Graph& graph) {
   const std::size_t kernels = graph.record().launches.size();
+  const std::size_t left_out = graph.plan().recorded_calls - kernels;
   const std::size_t submissions = graph.plan().segments.size();
-  return text(kernels, " kernels (", graph.plan().recorded_calls - kernels, " copies left out) in ", submissions,
-              submissions == 1 ? " submission" : " submissions", ", ", graph.replays(),
+  return text(kernels, kernels == 1 ? " kernel (" : " kernels (", left_out, left_out == 1 ? " copy" : " copies", " left out) in ",
+              submissions, submissions == 1 ? " submission" : " submissions", ", ", graph.replays(),
               graph.replays() == 1 ? " replay" : " replays");
 }
 

@@ -46,6 +46,7 @@ code, pre { font-family: ui-monospace, "DejaVu Sans Mono", monospace; font-size:
 
 constexpr std::size_t names = 150;  // pixels, beside the lanes
 constexpr std::size_t lane = 40;
+constexpr std::size_t box = 30;  // the height of a launch in its lane
 constexpr std::size_t memory_height = 160;
 
 std::string escaped(std::string_view plain) {
@@ -74,22 +75,28 @@ class Pictures {
 
   [[nodiscard]] std::string launches() const {
     std::vector<const DeviceStream*> streams;
+    std::string labels;
     for (const Segment& segment : plan_.segments) {
-      if (std::find(streams.begin(), streams.end(), segment.stream) == streams.end()) streams.push_back(segment.stream);
+      if (std::find(streams.begin(), streams.end(), segment.stream) != streams.end()) continue;
+      const std::string& device = segment.on->name();
+      label(labels, 8, 28 + lane * streams.size(),
+            text("stream ", index_of(segment.stream->id()), ", ", device.substr(device.rfind("device:") + 7)), "ink");
+      streams.push_back(segment.stream);
     }
     const auto top_of = [&](const Segment& segment) {
       return 8 + lane * static_cast<std::size_t>(std::find(streams.begin(), streams.end(), segment.stream) - streams.begin());
     };
-    std::string out = begin(lane * std::max<std::size_t>(1, streams.size()) + 16, "Kernels by stream");
-    for (std::size_t i = 0; i < plan_.segments.size(); ++i) {
-      const Segment& segment = plan_.segments[i];
+    std::string out = begin(lane * std::max<std::size_t>(1, streams.size()) + 16, "Kernels by stream") + labels;
+    for (const Segment& segment : plan_.segments) {
       const std::size_t top = top_of(segment);
-      const std::string& device = segment.on->name();
-      label(out, 8, top + 20, text("stream ", index_of(segment.stream->id()), ", ", device.substr(device.rfind("device:") + 7)),
-            "ink");
-      for (const std::size_t other : segment.after)
-        out += text("<path class=\"edge\" d=\"M", x_of(plan_.segments[other].launches.back() + 1), " ",
-                    top_of(plan_.segments[other]) + 15, " L", x_of(segment.launches.front()), " ", top + 15, "\"/>");
+      // Between the lanes, so that it crosses no kernel.
+      for (const std::size_t other : segment.after) {
+        const std::size_t from = top_of(plan_.segments[other]);
+        const bool is_below = from < top;
+        out += text("<path class=\"edge\" d=\"M", x_of(plan_.segments[other].launches.back() + 1) - 1, " ",
+                    is_below ? from + box : from, is_below ? " v5 H" : " v-5 H", x_of(segment.launches.front()) + 1, " V",
+                    is_below ? top : top + box, "\"/>");
+      }
       for (const std::size_t number : segment.launches) draw_launch(out, number, top);
     }
     return out + "</svg></div>\n";
@@ -148,13 +155,13 @@ class Pictures {
     const bool is_part = is_fused(graph_, number);
     out += text("<g><title>", number + 1, ": ", escaped(launch.op->name), " ", escaped(result_of(launch)), " at ",
                 escaped(launch.site.to_string()), "</title><rect class=\"box ", is_part ? "fused" : "run", "\" x=\"",
-                x_of(number), "\" y=\"", top, "\" width=\"", column_, "\" height=\"30\"/>");
+                x_of(number), "\" y=\"", top, "\" width=\"", column_, "\" height=\"", box, "\"/>");
     label(out, x_of(number) + 4, top + 19, cut(launch.op->name, column_ - 4), "on-bar");
     out += "</g>";
     if (!is_part || plan_.group_of[number] != number) return;
     const auto members = static_cast<std::size_t>(std::count(plan_.group_of.begin(), plan_.group_of.end(), number));
     out += text("<rect class=\"pass\" x=\"", x_of(number) - 1, "\" y=\"", top - 3, "\" width=\"", members * column_ + 2,
-                "\" height=\"36\" rx=\"4\"/>");
+                "\" height=\"", box + 6, "\" rx=\"4\"/>");
   }
 
   // Each value from the launch that makes it to the last that uses it, where it lies.
