@@ -1,7 +1,7 @@
 # The page of a report: page/* in one string. This file states the step and is itself the step (cmake -P).
 if(CMAKE_SCRIPT_MODE_FILE)
   file(READ ${PAGE}/page.html page)
-  foreach(part style.css format.js sites.js lanes.js timeline.js page.js)
+  foreach(part style.css format.js sites.js lanes.js timeline.js flames.js page.js)
     file(READ ${PAGE}/${part} text)
     string(FIND "${page}" "{{${part}}}" at)
     if(at EQUAL -1)

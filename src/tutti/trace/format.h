@@ -13,10 +13,11 @@ namespace tutti::tracing {
 inline constexpr std::array<char, 8> file_magic{'t', 'u', 't', 't', 'i', 't', 'r', '\n'};
 inline constexpr std::uint32_t file_version = 1;
 inline constexpr std::uint32_t most_record_bytes = 1U << 20;
-inline constexpr std::uint64_t most_file_bytes = 256ULL << 20;  // then only the end is noted
+inline constexpr std::uint64_t most_file_bytes = 256ULL << 20;  // then only notes and the end are written
 inline constexpr const char* file_suffix = ".tutti-trace";
 
-// How the command tells the recorder what to record and where: "waits:/folder", or "work:/folder" for what the GPU does, too.
+// How the command tells the recorder what to record and where: "waits:/folder", or "work:/folder" for what the GPU does, too. A
+// smaller bound on the file, in KiB, may follow what is recorded: "waits,64:/folder".
 inline constexpr const char* recorder_variable = "TUTTI_TRACE_RECORDER";
 
 struct FileHead {
@@ -53,8 +54,8 @@ struct ProcessBody {  // then its command line, words separated by NUL
   std::uint32_t pid;
   std::uint32_t parent;
   std::uint32_t cupti_version;
-  std::uint32_t unused;
-  std::uint32_t python;  // text: "3.12.3"; 0: not a Python program
+  std::uint32_t most_kib;  // the bound on the file; 0: most_file_bytes
+  std::uint32_t python;    // text: "3.12.3"; 0: not a Python program
   std::uint32_t records_work;
 };
 

@@ -115,7 +115,7 @@ std::optional<Part> part_of(const HostWaits& all, const std::optional<Steps>& st
 
 // A gap that the host opened by waiting until the GPU had nothing left is that wait's, for as long as the wait had held it up;
 // what a call blocks inside a gap is its own.
-void add_idle(const Part& part, GpuCost& out) {
+void add_idle(const Part& part, const HostWait* first_wait, GpuCost& out) {
   std::unordered_map<std::uint32_t, std::uint64_t> launched;
   for (const Event& event : part.events) {
     for (const std::size_t work : event.work) launched[part.work[work]->correlation] = event.begin;
@@ -136,7 +136,9 @@ void add_idle(const Part& part, GpuCost& out) {
       const bool drained = wait.begin <= from;
       const std::uint64_t inside =
           std::min(wait.end, work->begin) - std::min(std::max(wait.begin, from), std::min(wait.end, work->begin));
-      out.sites[wait.site].idle += drained ? std::min(wait.time(), gap) : inside;
+      const std::uint64_t idle = drained ? std::min(wait.time(), gap) : inside;
+      out.sites[wait.site].idle += idle;
+      out.idle[static_cast<std::size_t>(&wait - first_wait)] += idle;
     }
   }
 }
@@ -187,7 +189,8 @@ std::optional<GpuCost> gpu_cost(const HostWaits& all, const std::optional<Steps>
   GpuCost out;
   out.time = part->end - part->begin;
   out.sites.resize(all.sites.size());
-  add_idle(*part, out);
+  out.idle.resize(all.waits.size());
+  add_idle(*part, all.waits.data(), out);
   const auto gain_of = [&](auto is_left_out) { return out.simulated - std::min(out.simulated, simulate(*part, is_left_out)); };
   out.simulated = simulate(*part, [](const HostWait&) { return false; });
   out.gain = gain_of([](const HostWait&) { return true; });

@@ -19,11 +19,12 @@ struct SiteCost {
 };
 
 struct GpuCost {
-  std::uint64_t time = 0;       // looked at: the steps, or all that was recorded
-  std::uint64_t busy = 0;       // of it, with any work on the GPU
-  std::uint64_t simulated = 0;  // the same time, simulated with every wait as it was: how far the simulation can be trusted
-  std::uint64_t gain = 0;       // without any of the waits
-  std::vector<SiteCost> sites;  // as those of the waits
+  std::uint64_t time = 0;           // looked at: the steps, or all that was recorded
+  std::uint64_t busy = 0;           // of it, with any work on the GPU
+  std::uint64_t simulated = 0;      // the same time, simulated with every wait as it was: how far the simulation can be trusted
+  std::uint64_t gain = 0;           // without any of the waits
+  std::vector<SiteCost> sites;      // as those of the waits
+  std::vector<std::uint64_t> idle;  // of each wait
 };
 
 // Which waits of a site a simulation leaves out.

@@ -89,6 +89,10 @@ void add_waits(HostWaits& all, std::size_t process, const ProcessTrace& trace,
   }
 }
 
+bool is_driver_own(WaitKind kind) noexcept {
+  return kind == WaitKind::loading || kind == WaitKind::allocation || kind == WaitKind::release || kind == WaitKind::host_memory;
+}
+
 std::string to_string(WaitKind kind, CopyDirection direction) {
   const auto copy = [&](const char* how) {
     switch (direction) {

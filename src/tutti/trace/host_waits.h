@@ -25,6 +25,7 @@ struct HostWait {
   CopyDirection direction{};
   HostMemory memory{};
   bool is_warm_up = false;  // before the steps, or in those that are longer because they are the first
+  std::uint64_t idle = 0;   // ns in which the GPU did nothing because of it, where its work was recorded
 
   [[nodiscard]] std::uint64_t time() const noexcept { return end - begin; }
 };
@@ -45,6 +46,9 @@ struct HostWaits {
 // Adds those of one process.
 void add_waits(HostWaits& all, std::size_t process, const ProcessTrace& trace,
                const std::map<std::uint32_t, ResolvedStack>& stacks);
+
+// What nobody asked for by a wait: memory, and loading of code.
+bool is_driver_own(WaitKind kind) noexcept;
 
 // "stream wait", "copy to the host"
 std::string to_string(WaitKind kind, CopyDirection direction);

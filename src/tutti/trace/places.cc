@@ -91,8 +91,9 @@ class Resolver {
     for (const std::uint32_t id : stack.native) add_native(trace_.frames.at(id), out);
     for (const std::uint32_t id : stack.python) {
       const Frame& frame = trace_.frames.at(id);
-      if (own == nullptr && !is_library(frame.file)) own = &frame;
-      out.lines.push_back(text(frame.file, ":", frame.line, " ", frame.function));
+      const bool is_own = !is_library(frame.file);
+      if (own == nullptr && is_own) own = &frame;
+      out.lines.push_back({text(frame.file, ":", frame.line), frame.function, statement_of(frame.source), true, is_own});
     }
     if (out.place.line == 0 && out.place.function.empty()) name_by_address(stack, out.place);
     if (own == nullptr && !stack.python.empty()) own = &trace_.frames.at(stack.python.front());
@@ -130,7 +131,7 @@ class Resolver {
     if (function.starts_with("cuda") || function.starts_with("__cuda") || function.starts_with("libcudart_static")) return;
     if (!function.empty()) out.native_names.push_back(function);
     const std::string where = known.line != 0 ? text(known.file, ":", known.line) : file_name(module.path);
-    out.lines.push_back(text(where, " ", function.empty() ? hexadecimal(frame.offset) : function));
+    out.lines.push_back({where, function.empty() ? hexadecimal(frame.offset) : function, "", false, !is_of_system(module.path)});
     const bool is_better = out.place.file.empty() || (out.place.line == 0 && known.line != 0);
     if (!is_better) return;
     if (known.line != 0) {
@@ -151,6 +152,8 @@ std::string Place::name() const {
   if (file.empty()) return "unknown place";
   return function.empty() ? file : text(file, ": ", function);
 }
+
+std::string StackLine::name() const { return text(where, " ", function); }
 
 std::map<std::uint32_t, ResolvedStack> resolve_stacks(const ProcessTrace& trace) {
   const Resolver resolver(trace);

@@ -23,9 +23,19 @@ struct Place {
   friend bool operator==(const Place&, const Place&) = default;
 };
 
+struct StackLine {
+  std::string where;  // "train.py:31", or the module where no line is known
+  std::string function;
+  std::string source;  // the line, as it was when the program ran; empty: not known
+  bool is_python = false;
+  bool is_own = false;  // the user's code, not a library
+
+  [[nodiscard]] std::string name() const;
+};
+
 struct ResolvedStack {
-  Place place;                     // of the innermost frame of the user's own code
-  std::vector<std::string> lines;  // all frames but those of the tracer and of CUDA, innermost first
+  Place place;                   // of the innermost frame of the user's own code
+  std::vector<StackLine> lines;  // all frames but those of the tracer and of CUDA, innermost first, native ones before Python's
   std::vector<std::string> native_names;
   bool is_of_main_thread = false;  // the Python part is what the main thread did meanwhile
 };

@@ -19,9 +19,7 @@ struct Mark {
 using Line = std::vector<Mark>;
 
 // Setting up allocates and loads again and again, too.
-bool belongs_to_steps(WaitKind kind) {
-  return kind != WaitKind::allocation && kind != WaitKind::release && kind != WaitKind::host_memory && kind != WaitKind::loading;
-}
+bool belongs_to_steps(WaitKind kind) { return !is_driver_own(kind); }
 
 // What most kinds have in common is how often the steps ran; each begins with the first of these. When they began, or nothing.
 std::vector<std::uint64_t> begins_of(const Line& line, std::size_t& marker) {

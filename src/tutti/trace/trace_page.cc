@@ -7,6 +7,8 @@
 
 #include "tutti/base/text.h"
 #include "tutti/diag/page.h"
+#include "tutti/journal/json_text.h"
+#include "tutti/trace/flames.h"
 #include "tutti/trace/json_fields.h"
 #include "tutti/trace/trace_report.h"
 
@@ -16,11 +18,6 @@ namespace tutti::tracing {
 namespace {
 
 constexpr std::size_t most_bars = 200'000;  // a browser has to hold them
-
-// What nobody asked for by a wait: the driver's own.
-bool is_flow(WaitKind kind) {
-  return kind == WaitKind::loading || kind == WaitKind::allocation || kind == WaitKind::release || kind == WaitKind::host_memory;
-}
 
 struct Bar {
   std::uint64_t begin = 0;
@@ -108,12 +105,12 @@ std::vector<Lane> lanes_of(const TraceReport& report, const std::vector<ProcessT
     const WaitSite& site = report.sites[wait.site];
     lane.bars.push_back({.begin = wait.begin,
                          .end = wait.end,
-                         .what = is_flow(wait.kind) ? "flow" : "demand",
+                         .what = is_driver_own(wait.kind) ? "flow" : "demand",
                          .name = to_string(wait.kind, wait.direction),
                          .place = site.key.place.name(),
                          .range = traces[wait.process].text_of(wait.range),
                          .site = static_cast<std::int64_t>(wait.site),
-                         .is_timed_by_device = !is_flow(wait.kind)});
+                         .is_timed_by_device = !is_driver_own(wait.kind)});
   }
   for (std::size_t i = 0; i < traces.size(); ++i) {
     for (const WorkBody& work : traces[i].work) {
@@ -221,7 +218,7 @@ void write_page_site(std::string& out, const TraceReport& report, const WaitSite
   fields.add("site", place.name());
   fields.add("function", place.function);
   fields.add("reason", text(to_string(site.kind, site.direction), ", ", site.key.api));
-  fields.add_flag("demand", !is_flow(site.kind));
+  fields.add_flag("demand", !is_driver_own(site.kind));
   fields.add_or_null("source", place.source);
   fields.add_or_null("rule", site.rule);
   fields.add_or_null("range", site.range);
@@ -247,13 +244,54 @@ void write_page_site(std::string& out, const TraceReport& report, const WaitSite
   });
 }
 
+std::string_view word_for(FlameKind kind) {
+  switch (kind) {
+    case FlameKind::all: return "all";
+    case FlameKind::own: return "own";
+    case FlameKind::library: return "library";
+    case FlameKind::demand: return "demand";
+    case FlameKind::flow: return "flow";
+  }
+  return "";
+}
+
+void write_flames(std::string& out, const TraceReport& report) {
+  const Flames flames = flames_of(report);
+  Fields fields(out);
+  fields.add_flag("has_idle", report.gpu.has_value());
+  fields.add("left_out", flames.left_out);
+  {
+    Fields frames((fields.key("frames")));
+    const auto column = [&](std::string_view name, auto&& value_of) {
+      write_array(frames.key(name), flames.frames,
+                  [&](const FlameFrame& each) { journal::append_json_string(out, value_of(each)); });
+    };
+    column("kind", [](const FlameFrame& each) { return word_for(each.kind); });
+    column("function", [](const FlameFrame& each) { return std::string_view(each.function); });
+    column("where", [](const FlameFrame& each) { return std::string_view(each.where); });
+    column("source", [](const FlameFrame& each) { return std::string_view(each.source); });
+  }
+  Fields tree(fields.key("tree"));
+  const auto column = [&](std::string_view name, auto&& value_of) {
+    write_array(tree.key(name), flames.tree, [&](const Flame& each) { out += text(value_of(each)); });
+  };
+  column("frame", [](const Flame& each) { return each.frame; });
+  column("parent", [](const Flame& each) { return each.parent; });
+  column("waits", [](const Flame& each) { return each.waits; });
+  column("time_ns", [](const Flame& each) { return each.time; });
+  column("warm_up_waits", [](const Flame& each) { return each.warm_up_waits; });
+  column("warm_up_ns", [](const Flame& each) { return each.warm_up_time; });
+  column("idle_ns", [](const Flame& each) { return each.idle; });
+  column("site", [](const Flame& each) { return each.site; });
+}
+
 void write_sum(std::string& out, const TraceReport& report, bool of_flow) {
   std::uint64_t calls = 0;
   std::uint64_t blocked = 0;
   std::uint64_t time = 0;
   std::uint64_t idle = 0;
   for (const WaitSite& site : report.sites) {
-    if (is_flow(site.kind) != of_flow) continue;
+    if (is_driver_own(site.kind) != of_flow) continue;
     calls += site.all();
     blocked += site.all() - site.instant;
     time += site.time + site.warm_up_time;
@@ -282,6 +320,7 @@ std::string to_page(const TraceReport& report, const std::vector<ProcessTrace>& 
     fields.key("about_stacks") += "null";
     write_array(fields.key("sites"), report.sites, [&](const WaitSite& site) { write_page_site(json, report, site); });
     write_timeline(fields.key("timeline"), report, traces);
+    write_flames(fields.key("flames"), report);
   }
   return detail::page_of(json);
 }

@@ -28,17 +28,18 @@ TracedProcess describe(const ProcessTrace& trace) {
   out.time = last - std::min(last, trace.process.begin);
   out.notes = trace.notes;
   if (!trace.damage.empty()) out.notes.push_back(text("of its file, ", trace.damage));
-  if (trace.end && trace.end->unkept != 0)
-    out.notes.push_back(
-        text(trace.end->unkept, " of its waits are missing: the file had reached ", human_bytes(most_file_bytes)));
+  if (trace.end && trace.end->unkept != 0) {
+    const std::uint64_t bound =
+        trace.process.most_kib == 0 ? most_file_bytes : static_cast<std::uint64_t>(trace.process.most_kib) << 10U;
+    out.notes.push_back(text(trace.end->unkept, " of its ", trace.end->waits,
+                             " waits are missing: the file had reached its bound of ", human_bytes(bound)));
+  }
   return out;
 }
 
 bool reads_small_value(const HostWait& wait) {
   return wait.direction == CopyDirection::to_host && wait.bytes <= most_small_value;
 }
-
-using Stacks = std::vector<std::map<std::uint32_t, ResolvedStack>>;
 
 std::vector<WaitSite> sum_up(const HostWaits& all, const Stacks& stacks, const std::vector<ProcessTrace>& traces) {
   std::vector<WaitSite> out(all.sites.size());
@@ -52,7 +53,8 @@ std::vector<WaitSite> sum_up(const HostWaits& all, const Stacks& stacks, const s
       site.longest = wait.time();
       site.range = traces[wait.process].text_of(wait.range);
       if (stack != nullptr) {
-        site.stack = stack->lines;
+        site.stack.clear();
+        for (const StackLine& line : stack->lines) site.stack.push_back(line.name());
         site.native_names = stack->native_names;
       }
     }
@@ -102,19 +104,20 @@ void rank(std::vector<WaitSite>& sites, HostWaits& all, std::optional<Steps>& st
 
 TraceReport make_report(const std::vector<ProcessTrace>& traces) {
   TraceReport out;
-  Stacks stacks;
   for (std::size_t i = 0; i < traces.size(); ++i) {
     out.processes.push_back(describe(traces[i]));
-    stacks.push_back(resolve_stacks(traces[i]));
-    add_waits(out.waits, i, traces[i], stacks.back());
+    out.stacks.push_back(resolve_stacks(traces[i]));
+    add_waits(out.waits, i, traces[i], out.stacks.back());
   }
   out.host_callbacks = out.waits.host_callbacks;
   out.steps = find_steps(out.waits, traces);
-  out.sites = sum_up(out.waits, stacks, traces);
+  out.sites = sum_up(out.waits, out.stacks, traces);
   out.gpu = gpu_cost(out.waits, out.steps, traces);
   if (out.gpu) {
     for (std::size_t i = 0; i < out.sites.size(); ++i) out.sites[i].cost = out.gpu->sites[i];
+    for (std::size_t i = 0; i < out.waits.waits.size(); ++i) out.waits.waits[i].idle = out.gpu->idle[i];
     out.gpu->sites.clear();
+    out.gpu->idle.clear();
   }
   rank(out.sites, out.waits, out.steps);
   // A copy that was joined to the wait for it leaves its own site without a wait.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -55,6 +56,8 @@ struct TracedProcess {
   std::vector<std::string> notes;
 };
 
+using Stacks = std::vector<std::map<std::uint32_t, ResolvedStack>>;  // of each process, by id
+
 struct TraceReport {
   std::vector<TracedProcess> processes;
   std::vector<WaitSite>
@@ -62,6 +65,7 @@ struct TraceReport {
   std::optional<Steps> steps;
   std::optional<GpuCost> gpu;  // none: its work was not recorded
   HostWaits waits;
+  Stacks stacks;
   std::uint64_t host_callbacks = 0;
 
   // For a terminal of 80 columns.

@@ -5,7 +5,7 @@ document.getElementById("program").textContent = report.program;
 document.title = "Sync report " + report.program;
 showTotals(report);
 
-let timeline = null;
+let timeline = null, flames = null;
 const sites = makeSites(report, (index) => {
   sites.mark(index);
   if (timeline === null) return;
@@ -60,6 +60,7 @@ function setTheme(theme) {
   root.dataset.theme = theme;
   document.getElementById("theme").textContent = theme === "dark" ? "Light" : "Dark";
   if (timeline !== null) timeline.readColours();
+  if (flames !== null) flames.readColours();
 }
 const prefersDark = matchMedia("(prefers-color-scheme: dark)");
 let isChosen = false;
@@ -89,5 +90,11 @@ if (report.timeline === null) {
     document.getElementById("timeline").append(
       element("p", {class: "about"}, humanCount(dropped) + " events did not fit into the journal and are not drawn."));
   }
+}
+if (report.flames) {
+  flames = makeFlames(report.flames, (index) => {
+    sites.mark(index);
+    if (timeline !== null) timeline.choose(index);
+  });
 }
 root.dataset.ready = "true";

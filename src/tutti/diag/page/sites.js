@@ -53,13 +53,12 @@ function makeSites(report, pick) {
     const wanted = waitedFor(site);
     const cell = element("td", {class: "wide"}, name);
     if (site.source) cell.append(element("p", {class: "source"}, site.source));
-    cell.append(
-      element("p", {class: "about"}, site.reason + (wanted ? ", waiting for " + wanted : "")),
-      element("p", {}, site.evidence));
+    cell.append(element("p", {class: "about"}, site.reason + (wanted ? ", waiting for " + wanted : "")));
+    if (site.range) cell.append(element("p", {class: "about"}, "NVTX range " + site.range));
+    cell.append(element("p", {}, site.evidence));
     if (site.allowed > 0) cell.append(element("p", {class: "allowed"}, allowance(site)));
     if (site.waiting > 0) cell.append(element("p", {}, humanCount(site.waiting) + " still waiting"));
     if (site.fix) cell.append(element("p", {class: "fix"}, site.fix));
-    if (site.range) cell.append(element("p", {class: "about"}, "NVTX range " + site.range));
     if (site.rule) cell.append(element("p", {class: "about"}, "rule " + site.rule + " of tutti lint"));
     for (const each of site.may_be) cell.append(element("p", {}, element("b", {}, "If " + each.if), " \u2192 ", each.fix));
     if (site.stack.length > 0) cell.append(stackOf(site, report.about_stacks));
