@@ -1,4 +1,4 @@
-"""A program that waits as one on a GPU would, through a CUPTI that a test has made. usage: fake_program.py CUPTI RECORDER WHAT"""
+"""A program that waits as one on a GPU would, through a CUPTI that a test has made. usage: fake_program.py CUPTI RECORDER WHAT [CUPTI_VERSION]"""
 
 import ctypes
 import os
@@ -10,6 +10,7 @@ import time
 cupti = ctypes.CDLL(sys.argv[1])
 cupti.fake_call.argtypes = [ctypes.c_char_p, ctypes.c_void_p, ctypes.c_uint64, ctypes.c_int]
 cupti.fake_sleep.argtypes = [ctypes.c_char_p, ctypes.c_char_p, ctypes.c_uint64]
+cupti.fake_work.argtypes = [ctypes.c_uint64, ctypes.c_int]
 cupti.fake_sleep_for_worker.argtypes = [ctypes.c_uint64]
 FUNCTION = ctypes.CFUNCTYPE(None)
 stream = (ctypes.c_uint64 * 8)(7)
@@ -141,12 +142,27 @@ def ranges():
     call("cuCtxSynchronize_v2")
 
 
+def work():
+    call("cuStreamSynchronize")
+    cupti.fake_work(time.monotonic_ns(), 3)
+
+
+def fills_the_file():
+    """Every wait has a stack of its own, so that none of what it refers to is in the file already."""
+    for code in [compile("call('cuStreamSynchronize')", f"<generated {number}>", "exec") for number in range(400)]:
+        exec(code, globals())
+    if len(sys.argv) > 4:
+        cupti.fake_work(time.monotonic_ns(), 3)
+
+
 def taken():
     call("cuStreamSynchronize")
 
 
 if sys.argv[3] == "taken":
     cupti.fake_take()
+if len(sys.argv) > 4:
+    cupti.fake_version(int(sys.argv[4]))
 begin()
 globals()[sys.argv[3]]()
 print("done")

@@ -160,6 +160,46 @@ class Recorder(unittest.TestCase):
         self.assertIn('"range":"epoch 1 > forward"', (self.folder / "out/timeline.json").read_text())
         self.assertIn("epoch 1 > loader: decode", (self.folder / "out/report.html").read_text())
 
+    def test_what_the_gpu_did_is_read_as_each_cupti_lays_it_out(self):
+        for version, told in ((19, ""), (28, ""), (130001, ""), (130200, "CUPTI 13.2 is newer than this recorder")):
+            with self.subTest(version=version):
+                shutil.rmtree(self.folder / "out", ignore_errors=True)
+                subprocess.run([COMMAND, "trace", "--gpu", "-o", self.folder / "out", "--", sys.executable, PROGRAM, CUPTI, RECORDER, "work",
+                                str(version)], check=True, capture_output=True, timeout=100)  # fmt: skip
+                report = json.loads((self.folder / "out/report.json").read_text())
+                self.assertIn(told, " ".join(report["processes"][0]["notes"]))
+                self.assertEqual(len(report["processes"][0]["notes"]), 1 if told else 0)
+                events = json.loads((self.folder / "out/timeline.json").read_text())["traceEvents"]
+                work = [event for event in events if event["ph"] == "X" and event["name"] in ("a_kernel", "copy", "memset")]
+                self.assertEqual([event["name"] for event in work], ["a_kernel", "copy", "memset"] * 3)
+                self.assertEqual({round(event["dur"], 3) for event in work}, {1.0})
+                self.assertEqual({event.get("args", {}).get("bytes") for event in work if event["name"] == "copy"}, {12})
+                self.assertIn("GPU 1 stream 7", (self.folder / "out/report.html").read_text())
+
+    def bounded(self, what, *words):
+        """The report of a program whose file may have 64 KiB."""
+        out = self.folder / "out"
+        out.mkdir()
+        subprocess.run([sys.executable, PROGRAM, CUPTI, RECORDER, "fills_the_file", *words], check=True, capture_output=True, timeout=100,
+                       env=os.environ | {"TUTTI_TRACE_RECORDER": f"{what},64:{out}"})  # fmt: skip
+        (file,) = out.glob("*.tutti-trace")
+        self.assertLessEqual(file.stat().st_size, 64 << 10)
+        self.done = subprocess.run([COMMAND, "trace", "--read", out], text=True, capture_output=True, timeout=100)
+        self.assertEqual(self.done.returncode, 0, self.done.stderr)
+        return json.loads((out / "report.json").read_text())["processes"][0]
+
+    def test_a_file_that_is_full_says_how_many_waits_it_had_no_room_for(self):
+        process = self.bounded("waits")
+        self.assertTrue(process["has_ended"])
+        self.assertGreater(process["calls"], 50)
+        missing = 400 - process["calls"]
+        self.assertEqual(process["notes"], [f"{missing} of its 400 waits are missing: the file had reached its bound of 64 KiB"])
+        self.assertIn(f"{missing} of its 400 waits are missing", " ".join(self.done.stderr.split()))
+
+    def test_a_file_that_is_full_says_what_it_misses_of_the_gpu(self):
+        notes = self.bounded("work", "130001")["notes"]
+        self.assertIn("9 records of what the GPU did are missing: there was no room for them", notes)
+
     def test_what_the_user_has_preloaded_stays(self):
         done = subprocess.run([COMMAND, "trace", "--", "sh", "-c", "echo $LD_PRELOAD"], text=True, capture_output=True, cwd=self.folder,
                               env=os.environ | {"LD_PRELOAD": CUPTI})  # fmt: skip

@@ -37,12 +37,85 @@ CUpti_CallbackId id_of(const char* name) {
 
 std::array<bool, names.size()> enabled{};
 
+std::uint32_t version = CUPTI_API_VERSION;
+CUpti_BuffersCallbackRequestFunc give_buffer = nullptr;
+CUpti_BuffersCallbackCompleteFunc take_buffer = nullptr;
+
+constexpr std::uint32_t cuda_12_8 = 26;  // as cuptiGetVersion() tells it
+constexpr std::uint32_t cuda_13_0 = 130000;
+
+// Of a record as CUPTI of this version lays it out.
+std::size_t bytes_of(CUpti_ActivityKind kind) {
+  if (kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL)
+    return version < cuda_13_0 ? sizeof(CUpti_ActivityKernel9) : sizeof(CUpti_ActivityKernel10);
+  if (kind == CUPTI_ACTIVITY_KIND_MEMCPY)
+    return version < cuda_12_8 ? sizeof(CUpti_ActivityMemcpy5) : sizeof(CUpti_ActivityMemcpy6);
+  return sizeof(CUpti_ActivityMemset4);
+}
+
+class Buffer {
+ public:
+  Buffer() {
+    std::size_t most = 0;
+    give_buffer(&begin_, &size_, &most);
+  }
+  template <class Record>
+  void add(Record record, CUpti_ActivityKind kind, std::uint64_t start) {
+    record.kind = kind;
+    record.start = start;
+    record.end = start + 1000;
+    record.deviceId = 1;
+    record.streamId = 7;
+    record.correlationId = static_cast<std::uint32_t>(used_);
+    std::memcpy(begin_ + used_, &record, sizeof record);
+    used_ += sizeof record;
+  }
+  void hand_over() { take_buffer(nullptr, 0, begin_, size_, used_); }
+
+ private:
+  std::uint8_t* begin_ = nullptr;
+  std::size_t size_ = 0;
+  std::size_t used_ = 0;
+};
+
+template <class Kernel, class Copy>
+void tell_of_work(std::uint64_t start, int times) {
+  Buffer buffer;
+  for (int i = 0; i < times; ++i) {
+    Kernel kernel{};
+    kernel.name = "a_kernel";
+    buffer.add(kernel, CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, start);
+    Copy copy{};
+    copy.bytes = 12;
+    buffer.add(copy, CUPTI_ACTIVITY_KIND_MEMCPY, start + 2000);
+    CUpti_ActivityMemset4 fill{};
+    fill.bytes = 34;
+    buffer.add(fill, CUPTI_ACTIVITY_KIND_MEMSET, start + 4000);
+    start += 6000;
+  }
+  buffer.hand_over();
+}
+
 }  // namespace
 
 extern "C" {
 
 // For the test: another profiler was first.
 void fake_take() { is_taken = true; }
+
+// For the test: the version this is, before anybody asks.
+void fake_version(std::uint32_t wanted) { version = wanted; }
+
+// For the test: so many kernels, copies and fills, each 1 us long, from this moment on.
+void fake_work(std::uint64_t start, int times) {
+  if (version < cuda_12_8) {
+    tell_of_work<CUpti_ActivityKernel9, CUpti_ActivityMemcpy5>(start, times);
+  } else if (version < cuda_13_0) {
+    tell_of_work<CUpti_ActivityKernel9, CUpti_ActivityMemcpy6>(start, times);
+  } else {
+    tell_of_work<CUpti_ActivityKernel10, CUpti_ActivityMemcpy6>(start, times);
+  }
+}
 
 // For the test: the calling thread calls `name` with these arguments, which takes so long and gives this result.
 void fake_call(const char* name, const void* arguments, std::uint64_t nanoseconds, int result) {
@@ -61,8 +134,8 @@ void fake_call(const char* name, const void* arguments, std::uint64_t nanosecond
   if (is_told) subscriber(nullptr, CUPTI_CB_DOMAIN_DRIVER_API, id, &data);
 }
 
-CUptiResult cuptiGetVersion(std::uint32_t* version) {
-  *version = CUPTI_API_VERSION;
+CUptiResult cuptiGetVersion(std::uint32_t* told) {
+  *told = version;
   return CUPTI_SUCCESS;
 }
 
@@ -97,12 +170,19 @@ CUptiResult cuptiGetCallbackName(CUpti_CallbackDomain, std::uint32_t id, const c
 }
 
 CUptiResult cuptiActivityRegisterTimestampCallback(CUpti_TimestampCallbackFunc) { return CUPTI_SUCCESS; }
-CUptiResult cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequestFunc, CUpti_BuffersCallbackCompleteFunc) {
+CUptiResult cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequestFunc give, CUpti_BuffersCallbackCompleteFunc take) {
+  give_buffer = give;
+  take_buffer = take;
   return CUPTI_SUCCESS;
 }
 CUptiResult cuptiActivityEnable(CUpti_ActivityKind) { return CUPTI_SUCCESS; }
 CUptiResult cuptiActivityEnableDriverApi(CUpti_CallbackId, std::uint8_t) { return CUPTI_SUCCESS; }
-CUptiResult cuptiActivityGetNextRecord(std::uint8_t*, std::size_t, CUpti_Activity**) { return CUPTI_ERROR_MAX_LIMIT_REACHED; }
+CUptiResult cuptiActivityGetNextRecord(std::uint8_t* buffer, std::size_t valid, CUpti_Activity** record) {
+  std::uint8_t* const next = *record == nullptr ? buffer : reinterpret_cast<std::uint8_t*>(*record) + bytes_of((*record)->kind);
+  if (next >= buffer + valid) return CUPTI_ERROR_MAX_LIMIT_REACHED;
+  *record = reinterpret_cast<CUpti_Activity*>(next);
+  return CUPTI_SUCCESS;
+}
 CUptiResult cuptiActivityFlushAll(std::uint32_t) { return CUPTI_SUCCESS; }
 CUptiResult cuptiActivityFlushPeriod(std::uint32_t) { return CUPTI_SUCCESS; }
 }

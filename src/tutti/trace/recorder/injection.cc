@@ -4,10 +4,13 @@
 #include <pthread.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
+#include <charconv>
 #include <cstdlib>
 #include <ctime>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -19,6 +22,31 @@ namespace tutti::tracing {
 namespace {
 
 constexpr std::size_t most_command = 1U << 16;
+constexpr std::uint64_t fewest_kib = 16;
+
+// "waits,64:/folder"
+struct Asked {
+  bool records_work = false;
+  std::uint64_t most_kib = most_file_bytes >> 10U;
+  std::string folder;
+};
+
+std::optional<Asked> asked_for() {
+  const char* const value = std::getenv(recorder_variable);
+  if (value == nullptr) return std::nullopt;  // some other program's use of the library
+  const std::string_view words = value;
+  const std::size_t colon = words.find(':');
+  if (colon == std::string_view::npos) return std::nullopt;
+  const std::string_view what = words.substr(0, colon);
+  const std::size_t comma = what.find(',');
+  Asked out{what.substr(0, comma) == "work", most_file_bytes >> 10U, std::string(words.substr(colon + 1))};
+  if (comma != std::string_view::npos) {
+    std::uint64_t kib = 0;
+    const auto [end, error] = std::from_chars(what.data() + comma + 1, what.data() + what.size(), kib);
+    if (error == std::errc()) out.most_kib = std::min(std::max(kib, fewest_kib), out.most_kib);
+  }
+  return out;
+}
 
 void say(const std::string& words) {
   const std::string line = "tutti trace: process " + std::to_string(::getpid()) + ": " + words + "\n";
@@ -37,22 +65,18 @@ std::string command_line() {
 }
 
 void begin() {
-  const char* asked = std::getenv(recorder_variable);
-  if (asked == nullptr) return;  // some other program's use of the library
-  const std::string_view words = asked;
-  const std::size_t colon = words.find(':');
-  if (colon == std::string_view::npos) return;
-  const bool records_work = words.substr(0, colon) == "work";
+  const std::optional<Asked> asked = asked_for();
+  if (!asked) return;
   Recorder& all = recorder();
-  if (!all.output.open(std::string(words.substr(colon + 1)))) {
-    say("runs untraced: no file can be made in " + std::string(words.substr(colon + 1)));
+  if (!all.output.open(asked->folder, asked->most_kib << 10U)) {
+    say("runs untraced: no file can be made in " + asked->folder);
     return;
   }
   if (void* driver = ::dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD))
     ask_pointer = reinterpret_cast<decltype(ask_pointer)>(::dlsym(driver, "cuPointerGetAttribute"));
   std::string why_not = all.cupti.open();
   all.stacks.python().find();
-  all.begin_process(command_line(), records_work);
+  all.begin_process(command_line(), asked->records_work, static_cast<std::uint32_t>(asked->most_kib));
   if (!all.stacks.python().why_not().empty()) all.output.note(all.stacks.python().why_not());
   if (why_not.empty()) why_not = all.subscribe();
   if (!why_not.empty()) {
@@ -61,7 +85,7 @@ void begin() {
     all.output.forget();
     return;
   }
-  if (records_work) {
+  if (asked->records_work) {
     if (const std::string missing = all.record_work(); !missing.empty()) {
       all.output.note(missing);
       say(missing);
@@ -79,7 +103,7 @@ void begin() {
 
 }  // namespace
 
-void Recorder::begin_process(const std::string& command, bool records_work) {
+void Recorder::begin_process(const std::string& command, bool records_work, std::uint32_t most_kib) {
   ProcessBody process{};
   process.begin = now();
   timespec time{};
@@ -88,6 +112,7 @@ void Recorder::begin_process(const std::string& command, bool records_work) {
   process.pid = static_cast<std::uint32_t>(::getpid());
   process.parent = static_cast<std::uint32_t>(::getppid());
   if (cupti.get_version != nullptr) cupti.get_version(&process.cupti_version);
+  process.most_kib = most_kib;
   process.python = output.text(stacks.python().version());
   process.records_work = records_work ? 1 : 0;
   output.append(RecordKind::process, &process, sizeof process, command.data(), command.size());
@@ -99,6 +124,8 @@ void Recorder::end_process() {
   if (host_callbacks != 0) {
     if (const std::string why = why_no_sleeps(); !why.empty()) output.note(why);
   }
+  if (unkept_work != 0)
+    output.note(std::to_string(unkept_work) + " records of what the GPU did are missing: there was no room for them");
   output.append(RecordKind::end, EndBody{now(), seen.load(), unkept.load()});
 }
 

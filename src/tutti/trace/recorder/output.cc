@@ -11,11 +11,11 @@
 namespace tutti::tracing {
 
 namespace {
-constexpr std::uint64_t kept_for_the_end = 4096;
+constexpr std::uint64_t kept_for_the_end = 4096;  // and for notes
 constexpr std::size_t most_text = 16384;
 }  // namespace
 
-bool Output::open(const std::string& folder) {
+bool Output::open(const std::string& folder, std::uint64_t most_bytes) {
   // A process that executes another program keeps its id: that program's file has the next number.
   int file = -1;
   for (int number = 0; file < 0 && number < 1000; ++number) {
@@ -35,6 +35,7 @@ bool Output::open(const std::string& folder) {
     ::close(file);
     return false;
   }
+  most_bytes_ = most_bytes;
   written_ = sizeof head;
   file_ = file;
   return true;
@@ -68,11 +69,9 @@ bool Output::append(RecordKind kind, const void* head, std::size_t head_bytes, c
   std::copy(first, first + sizeof record, at);
 
   const std::size_t whole = sizeof(RecordHead) + bytes;
-  const std::uint64_t bound = kind == RecordKind::end ? most_file_bytes : most_file_bytes - kept_for_the_end;
-  if (written_.fetch_add(whole, std::memory_order_relaxed) + whole > bound) {
-    written_.fetch_sub(whole, std::memory_order_relaxed);
+  const bool has_own_room = kind == RecordKind::end || kind == RecordKind::note;
+  if (!has_own_room && written_.fetch_add(whole, std::memory_order_relaxed) + whole > most_bytes_ - kept_for_the_end)
     return false;
-  }
   ssize_t done = -1;
   do {
     done = ::write(file, at, whole);

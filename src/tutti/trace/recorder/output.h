@@ -15,12 +15,13 @@ namespace tutti::tracing {
 class Output {
  public:
   // A new file in the folder, named after the process. False: it could not be made; errno says why.
-  bool open(const std::string& folder);
+  bool open(const std::string& folder, std::uint64_t most_bytes = most_file_bytes);
   // In a forked child: what is written there would be mixed with its parent's.
   void forget() noexcept;
   [[nodiscard]] bool is_open() const noexcept { return file_.load(std::memory_order_relaxed) >= 0; }
 
-  // False: the file has reached its bound, or the disk is full.
+  // False: the file has reached its bound, or the disk is full. After the first record that had no room only notes and the end
+  // are written: what else came later could refer to what is missing.
   bool append(RecordKind kind, const void* head, std::size_t head_bytes, const void* tail = nullptr, std::size_t tail_bytes = 0);
   template <class Body>
   bool append(RecordKind kind, const Body& body) {
@@ -32,8 +33,9 @@ class Output {
 
  private:
   std::atomic<int> file_{-1};
-  std::atomic<std::uint64_t> written_{0};
-  std::mutex mutex_;  // of the texts
+  std::uint64_t most_bytes_ = most_file_bytes;
+  std::atomic<std::uint64_t> written_{0};  // and what had no room
+  std::mutex mutex_;                       // of the texts
   std::unordered_map<std::string, std::uint32_t> texts_;
 };
 

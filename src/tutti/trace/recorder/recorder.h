@@ -25,7 +25,8 @@ struct Recorder {
   Stacks stacks{output};
   CuptiLibrary cupti;
   std::atomic<std::uint64_t> seen{0};
-  std::atomic<std::uint64_t> unkept{0};
+  std::atomic<std::uint64_t> unkept{0};       // waits that had no room
+  std::atomic<std::uint64_t> unkept_work{0};  // records of the GPU that had none
   std::atomic<std::uint64_t> host_callbacks{0};
 
   static constexpr std::size_t most_functions = 4096;
@@ -39,7 +40,7 @@ struct Recorder {
   void flush_work();
   // Waits of Tutti's own, which poll a word that the GPU writes.
   static void listen_at_door();
-  void begin_process(const std::string& command_line, bool records_work);
+  void begin_process(const std::string& command_line, bool records_work, std::uint32_t most_kib);
   void end_process();
   // Of the calling thread; its name goes to the file with its first wait.
   void add(WaitBody wait);

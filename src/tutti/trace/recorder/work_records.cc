@@ -1,6 +1,8 @@
 // What the GPU did and when it was asked to, from CUPTI's activity records.
+#include <cstddef>
 #include <cstdlib>
 #include <cstring>
+#include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
@@ -15,6 +17,30 @@ constexpr std::size_t buffer_bytes = 1U << 20;
 constexpr std::size_t buffer_alignment = 8;
 constexpr std::size_t most_in_a_record = 8192;
 constexpr std::uint32_t flush_every_ms = 500;
+
+// Which struct a record is depends on CUPTI's version; later ones append fields. Those that are read here lie at the same place
+// in all of CUDA 12.0 to 13.0, so that the newest will do.
+using Kernel = CUpti_ActivityKernel10;        // of 13.0; CUpti_ActivityKernel9 before
+using Copy = CUpti_ActivityMemcpy6;           // since 12.8; CUpti_ActivityMemcpy5 before
+using Fill = CUpti_ActivityMemset4;           // since 11.6
+constexpr std::uint32_t next_cupti = 130100;  // the first whose structs are not known
+
+template <class A, class B>
+constexpr bool times_are_equally_placed =
+    offsetof(A, kind) == offsetof(B, kind) && offsetof(A, start) == offsetof(B, start) && offsetof(A, end) == offsetof(B, end) &&
+    offsetof(A, correlationId) == offsetof(B, correlationId) && offsetof(A, streamId) == offsetof(B, streamId) &&
+    offsetof(A, deviceId) == offsetof(B, deviceId);
+static_assert(times_are_equally_placed<Kernel, CUpti_ActivityKernel9> &&
+              offsetof(Kernel, name) == offsetof(CUpti_ActivityKernel9, name));
+static_assert(times_are_equally_placed<Copy, CUpti_ActivityMemcpy5> &&
+              offsetof(Copy, bytes) == offsetof(CUpti_ActivityMemcpy5, bytes));
+
+// Of a version as cuptiGetVersion() tells it: 130201 is 13.2.
+std::string about_version(std::uint32_t version) {
+  if (version < next_cupti) return "";
+  return "CUPTI " + std::to_string(version / 10000) + "." + std::to_string(version / 100 % 100) +
+         " is newer than this recorder: what the GPU did is read as CUPTI 13.0 writes it";
+}
 
 void give_buffer(std::uint8_t** buffer, std::size_t* size, std::size_t* most_records) {
   *buffer = static_cast<std::uint8_t*>(std::aligned_alloc(buffer_alignment, buffer_bytes));
@@ -31,7 +57,8 @@ class Batch {
     if (bodies_.size() == most_in_a_record) write();
   }
   void write() {
-    if (!bodies_.empty()) recorder().output.append(kind_, bodies_.data(), bodies_.size() * sizeof(Body));
+    const bool is_kept = bodies_.empty() || recorder().output.append(kind_, bodies_.data(), bodies_.size() * sizeof(Body));
+    if (!is_kept) recorder().unkept_work += bodies_.size();
     bodies_.clear();
   }
 
@@ -50,17 +77,17 @@ void take_records(std::uint8_t* buffer, std::size_t valid) {
   CUpti_Activity* record = nullptr;
   while (all.cupti.next_record(buffer, valid, &record) == CUPTI_SUCCESS) {
     if (record->kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL || record->kind == CUPTI_ACTIVITY_KIND_KERNEL) {
-      const auto& in = *reinterpret_cast<const CUpti_ActivityKernel9*>(record);
+      const auto& in = *reinterpret_cast<const Kernel*>(record);
       std::uint32_t& name = names[in.name];
       if (name == 0) name = all.output.text(in.name == nullptr ? "kernel" : in.name);
       work.add({in.start, in.end, 0, name, in.correlationId, in.streamId, static_cast<std::uint16_t>(in.deviceId),
                 WorkKind::kernel, 0});
     } else if (record->kind == CUPTI_ACTIVITY_KIND_MEMCPY) {
-      const auto& in = *reinterpret_cast<const CUpti_ActivityMemcpy5*>(record);
+      const auto& in = *reinterpret_cast<const Copy*>(record);
       work.add({in.start, in.end, in.bytes, copy, in.correlationId, in.streamId, static_cast<std::uint16_t>(in.deviceId),
                 WorkKind::copy, 0});
     } else if (record->kind == CUPTI_ACTIVITY_KIND_MEMSET) {
-      const auto& in = *reinterpret_cast<const CUpti_ActivityMemset4*>(record);
+      const auto& in = *reinterpret_cast<const Fill*>(record);
       work.add({in.start, in.end, in.bytes, fill, in.correlationId, in.streamId, static_cast<std::uint16_t>(in.deviceId),
                 WorkKind::fill, 0});
     } else if (record->kind == CUPTI_ACTIVITY_KIND_DRIVER) {
@@ -76,7 +103,7 @@ void take_buffer(CUcontext, std::uint32_t, std::uint8_t* buffer, std::size_t, st
   try {
     if (recorder().output.is_open() && valid != 0) take_records(buffer, valid);
   } catch (...) {
-    ++recorder().unkept;
+    ++recorder().unkept_work;
   }
   std::free(buffer);
 }
@@ -94,6 +121,10 @@ bool is_launch(std::string_view name) {
 std::string Recorder::record_work() {
   if (cupti.register_timestamp == nullptr || cupti.register_timestamp(now) != CUPTI_SUCCESS)
     return "this CUPTI keeps no time of the host's: what the GPU does is not recorded";
+  std::uint32_t version = 0;
+  if (cupti.get_version(&version) == CUPTI_SUCCESS) {
+    if (const std::string words = about_version(version); !words.empty()) output.note(words);
+  }
   CUptiResult result = cupti.register_buffers(give_buffer, take_buffer);
   for (const CUpti_ActivityKind kind :
        {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY, CUPTI_ACTIVITY_KIND_MEMSET})
