@@ -33,6 +33,7 @@ COMMAND = os.path.abspath(sys.argv.pop(1))
 SCREENSHOTS = pathlib.Path(sys.argv.pop(1)) if len(sys.argv) > 1 else None
 RECORDED = pathlib.Path(__file__).resolve().parent / "recorded"
 MEASURES = {"time": "time_ns", "idle": "idle_ns"}
+COLUMNS = ("frame", "parent", "waits", "time_ns", "warm_up_waits", "warm_up_ns", "idle_ns", "site")
 
 
 class Page(unittest.TestCase):
@@ -73,6 +74,18 @@ class Page(unittest.TestCase):
         self.report, self.flames = report, report["flames"]
         self.tree, self.frames = self.flames["tree"], self.flames["frames"]
         self.drawn()
+
+    def changed(self, **flames):
+        """A page whose flame graph has these fields."""
+        page = self.page_of("training_before").read_text()
+        mark = '<script type="application/json" id="report">'
+        before, _, rest = page.partition(mark)
+        report, _, after = rest.partition("</script>")
+        report = json.loads(report)
+        report["flames"] |= flames
+        path = self.folder / "changed.html"
+        path.write_text(before + mark + json.dumps(report).replace("<", "\\u003c") + "</script>" + after)
+        return path
 
     def find(self, selector):
         return self.browser.find_element(By.CSS_SELECTOR, selector)
@@ -211,6 +224,20 @@ class Flames(Page):
         self.assertFalse(self.find("#flame-measure").is_displayed())
         self.assertNotIn("idle", self.find("#flame-details").text)
 
+    def test_where_nothing_waited_there_is_no_graph(self):
+        self.open(self.changed(tree={name: [-1 if name == "site" else 0] for name in COLUMNS}))
+        self.assertFalse(self.find("#flames").is_displayed())
+
+    def test_where_no_wait_left_the_gpu_idle_the_page_says_so(self):
+        self.open(self.page_of("training_before"))
+        self.open(self.changed(tree=self.tree | {"idle_ns": [0] * len(self.tree["idle_ns"])}))
+        self.choose("idle")
+        self.assertEqual(self.find("#flame-none").text, "The GPU was never idle because of a wait.")
+        self.assertFalse(self.find("#flame-rows").is_displayed())
+        self.choose("time")
+        self.assertTrue(self.find("#flame-rows").is_displayed())
+        self.assertGreater(int(self.drawn()["drawn"]), 3)
+
     def test_a_program_without_python_shows_native_frames(self):
         self.open(self.page_of("cuda_waits"))
         named = {self.function(i) for i in range(len(self.tree["parent"]))}
@@ -229,20 +256,13 @@ class Flames(Page):
                         self.assertLessEqual(wide, width, "the page is wider than the window")
 
     def test_a_hundred_thousand_frames_are_drawn_at_once(self):
-        page = self.page_of("training_before").read_text()
-        before, _, rest = page.partition('<script type="application/json" id="report">')
-        report, _, after = rest.partition("</script>")
-        report = json.loads(report)
         many = 100_000
         tree = {"frame": [0] * many, "parent": [0] + [(i - 1) // 3 for i in range(1, many)], "waits": [1] * many,
                 "time_ns": [1] * many, "warm_up_waits": [0] * many, "warm_up_ns": [0] * many, "idle_ns": [0] * many,
                 "site": [-1] * many}  # fmt: skip
         for i in range(many - 1, 0, -1):
             tree["time_ns"][tree["parent"][i]] += tree["time_ns"][i]
-        report["flames"]["tree"] = tree
-        path = self.folder / "many.html"
-        path.write_text(before + '<script type="application/json" id="report">' + json.dumps(report) + "</script>" + after)
-        self.open(path)
+        self.open(self.changed(tree=tree))
         shown = self.drawn()
         self.assertLess(int(shown["drawn"]), 1280 * 12)
         self.assertLess(float(shown["frame"]), 1000)  # 20 ms on an idle machine

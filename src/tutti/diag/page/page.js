@@ -91,7 +91,7 @@ if (report.timeline === null) {
       element("p", {class: "about"}, humanCount(dropped) + " events did not fit into the journal and are not drawn."));
   }
 }
-if (report.flames) {
+if (report.flames && report.flames.tree.waits[0] + report.flames.tree.warm_up_waits[0] > 0) {
   flames = makeFlames(report.flames, (index) => {
     sites.mark(index);
     if (timeline !== null) timeline.choose(index);
