@@ -92,18 +92,17 @@ void measure_chain(unsigned long long seed) {
   measure_calls("chain", 31, 20, [&] { (void)captured(operands); });
 }
 
-// Each needs the one before it. Additions of small integers are not fused with each other.
-void measure_small_ops() {
+// Each needs the one before it.
+void measure_row_of_small_ops() {
   constexpr int ops = 100;
-  const tt::Tensor x = tt::ones({32, 32}, tt::DType::i16);
+  const tt::Tensor x = tt::ones({32, 32});
   const auto captured = tt::capture([](tt::Tensor y) {
     const tt::Tensor first = y;
     for (int i = 0; i < ops; ++i) y = y + first;
     return y;
   });
   (void)captured(x);
-  require(tt::item<std::int16_t>(tt::max(captured(x))) == ops + 1, "the replay of small additions is wrong");
-  explain_on_request(tt::explain(captured));
+  require(tt::item<float>(tt::max(captured(x))) == ops + 1, "the replay of small additions is wrong");
   measure_calls("small_ops", 31, 10, [&] { (void)captured(x); });
 }
 
@@ -115,8 +114,9 @@ bool measure_graphs(unsigned long long seed) {
         all;
   all = attempt("captured large step", [&] { measure_step("captured_large", bench::large_step, true, seed, 9); }) && all;
   all = attempt("fit", [&] { measure_fit(seed); }) && all;
-  all = attempt("chain", [&] { measure_chain(seed); }) && all;
-  return attempt("small ops", [&] { measure_small_ops(); }) && all;
+  return attempt("chain", [&] { measure_chain(seed); }) && all;
 }
+
+bool measure_small_ops(unsigned long long) { return attempt("small ops", measure_row_of_small_ops); }
 
 }  // namespace gpu

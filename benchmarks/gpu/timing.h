@@ -72,5 +72,7 @@ bool measure_host_side(unsigned long long seed);
 bool measure_throughput(unsigned long long seed);
 bool measure_steps(unsigned long long seed);
 bool measure_graphs(unsigned long long seed);
+// With TUTTI_FUSION=off: what a kernel of a graph takes.
+bool measure_small_ops(unsigned long long seed);
 
 }  // namespace gpu

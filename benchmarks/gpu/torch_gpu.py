@@ -251,7 +251,7 @@ def graphs():
         with torch.enable_grad():
             replays(name, graph_of(training_step(*size, foreach=True)).replay, 15, 50 if size is SMALL else 10)
         torch.backends.cuda.matmul.allow_tf32 = False
-    x = torch.ones(32, 32, dtype=torch.int16, device=GPU)
+    x = torch.ones(32, 32, device=GPU)
 
     def small_ops():
         y = x

@@ -239,7 +239,7 @@ TEST(SyncReport, TimelineHasALanePerThreadAndStreamAndTiesASyncToItsWork) {
       EXPECT_EQ(name(bars, "what", bar), "demand");
       EXPECT_EQ(name(bars, "name", bar), "tensor sync");
       EXPECT_EQ(bars.at("row").at(bar), 1) << "below the scope it lies in";
-      EXPECT_GE(bars.at("length_ns").at(bar), 1'000'000);
+      EXPECT_GT(bars.at("length_ns").at(bar), 0);
       EXPECT_EQ(json.at("sites").at(bars.at("site").at(bar).get<std::size_t>()).at("site"), site.to_string());
       const Json& other = timeline.at("lanes").at(tie.at(1).get<std::size_t>());
       EXPECT_EQ(other.at("name"), "GPU:0 stream 1");

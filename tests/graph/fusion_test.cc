@@ -78,6 +78,35 @@ TEST_P(Fusion, ARowAColumnAndOneElementAreBroadcastWithinThePass) {
   }
 }
 
+TEST_P(Fusion, AReductionOfRowsClosesThePass) {
+  for (const Shape& shape : {Shape{301, 257}, Shape{7000, 10}, Shape{20, 60, 61}, Shape{40, 4096}, Shape{20, 3, 1, 700}}) {
+    SCOPED_TRACE(to_string(shape));
+    const std::int64_t last = static_cast<std::int64_t>(shape.size()) - 1;
+    for (int kind = 0; kind < 4; ++kind) {
+      const auto function = [&](const Tensor& x, const Tensor& row) {
+        const Tensor y = tanh(x * row) + x;
+        switch (kind) {
+          case 0: return std::vector{sum(y, last)};
+          case 1: return std::vector{y, mean(cast(y, DType::bf16), {last}, {.keepdims = true})};
+          case 2: return std::vector{max(square(x), last)};
+          default: return std::vector{x - sum(exp(y), {last}, {.keepdims = true})};
+        }
+      };
+      const auto step = capture(function);
+      for (std::uint64_t i = 0; i < 3; ++i) {
+        const Tensor x = some(i, shape);
+        const Tensor row = some(i + 7, {shape[shape.size() - 1]});
+        const std::vector<Tensor> given = step(x, row);
+        const std::vector<Tensor> wanted = function(x, row);
+        for (std::size_t k = 0; k < wanted.size(); ++k) EXPECT_TRUE(is_same(given[k], wanted[k])) << kind << " " << k;
+      }
+      if (GetParam().backend != "cuda" && kind < 3) {
+        EXPECT_TRUE(is_one_pass(explain(step))) << explain(step);
+      }
+    }
+  }
+}
+
 TEST_P(Fusion, ComparisonsCastsAndChoicesArePartOfThePass) {
   const auto function = [](const Tensor& x, const Tensor& y) {
     const Tensor whole = cast(cast(x * 10, DType::i32), DType::f32);

@@ -185,7 +185,13 @@ void Program::chain(Random& random) {
     }
     if (random() % 4 == 0) pool_.push_back(x);
   }
-  pool_.push_back(x);
+  const auto axis = static_cast<std::int64_t>(random() % 2);
+  switch (random() % 6) {
+    case 0: return others_.push_back(sum(x, axis));
+    case 1: return others_.push_back(mean(x, axis));
+    case 2: return pool_.push_back(x - max(x, {axis}, {.keepdims = true}));
+    default: return pool_.push_back(x);
+  }
 }
 
 void Program::train(Random& random) {

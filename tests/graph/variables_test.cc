@@ -1,6 +1,7 @@
 // Variables inside captured functions: updated in place, snapshots stay, eager code sees what replays wrote.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <optional>
 #include <vector>
 
@@ -141,7 +142,15 @@ TEST_P(CapturedVariables, AWholeTrainingStepIsCaptured) {
     for (const float each : numbers(w1)) losses.push_back(each);
     return losses;
   };
-  EXPECT_EQ(train(true), train(false));
+  const std::vector<float> captured = train(true);
+  const std::vector<float> eager = train(false);
+  if (GetParam().backend != "cuda") {
+    EXPECT_EQ(captured, eager);
+    return;
+  }
+  // From the first replay on, products are made by the algorithm that was the fastest.
+  ASSERT_EQ(captured.size(), eager.size());
+  for (std::size_t i = 0; i < eager.size(); ++i) EXPECT_NEAR(captured[i], eager[i], 1e-5 * (1 + std::abs(eager[i]))) << i;
 }
 
 TUTTI_ON_EVERY_BACKEND(CapturedVariables);

@@ -158,12 +158,54 @@ void Graph::make_device_graphs() {
       if (is_launched(part, call, stream)) return;
       issue(part.calls[call].call, part.calls[call].kernel, *segment.on, stream);
     };
-    part.graph = graphs->make(stream, part.calls.size(), values, with, captured_);
+    part.graph = graphs->make(stream, part.calls.size(), values, with, order_within(part), captured_);
     if (part.graph || part.compiled.empty()) continue;
     part.compiled.clear();
     for (Prepared& each : part.calls) each.compiled = 0;
-    part.graph = graphs->make(stream, part.calls.size(), values, with, captured_);
+    part.graph = graphs->make(stream, part.calls.size(), values, with, order_within(part), captured_);
   }
+}
+
+std::vector<std::vector<std::size_t>> Graph::order_within(const Part& part) const {
+  constexpr std::size_t most_calls = 1024;
+  struct Use {
+    std::size_t memory;  // an arena, or behind these a slot of its own
+    std::size_t begin;
+    std::size_t end;
+    bool is_write;
+  };
+  if (part.calls.size() > most_calls) return {};
+  std::vector<std::vector<Use>> uses(part.calls.size());
+  for (std::size_t i = 0; i < part.calls.size(); ++i) {
+    const std::size_t kernel = part.calls[i].compiled;
+    std::vector<Use>& mine = uses[kernel == 0 ? i : part.compiled[kernel - 1].first];
+    for (const RecordedUse& use : record_->launches[part.calls[i].launch].uses) {
+      const std::size_t arena = plan_.arena_of[use.slot];
+      if (arena == nowhere) {
+        mine.push_back({plan_.arenas.size() + use.slot, 0, 1, use.is_write});
+      } else {
+        const std::size_t begin = plan_.offset_of[use.slot];
+        mine.push_back({arena, begin, begin + std::max<std::size_t>(1, record_->slots[use.slot].bytes), use.is_write});
+      }
+    }
+  }
+  const auto meet = [](const Use& a, const Use& b) {
+    return a.memory == b.memory && a.begin < b.end && b.begin < a.end && (a.is_write || b.is_write);
+  };
+  std::vector<std::vector<std::size_t>> after(part.calls.size());
+  std::vector<std::vector<bool>> is_after(part.calls.size(), std::vector<bool>(part.calls.size(), false));  // at any distance
+  for (std::size_t call = 0; call < uses.size(); ++call) {
+    for (std::size_t earlier = call; earlier-- > 0;) {
+      if (is_after[call][earlier] || std::none_of(uses[call].begin(), uses[call].end(), [&](const Use& mine) {
+            return std::any_of(uses[earlier].begin(), uses[earlier].end(), [&](const Use& its) { return meet(mine, its); });
+          }))
+        continue;
+      after[call].push_back(earlier);
+      is_after[call][earlier] = true;
+      for (std::size_t i = 0; i < earlier; ++i) is_after[call][i] = is_after[call][i] || is_after[earlier][i];
+    }
+  }
+  return after;
 }
 
 void Graph::compile_groups(Part& part, DeviceStream& stream) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "tutti/base/environment.h"
+#include "tutti/exec/reduction_attributes.h"
 
 namespace tutti::graph {
 
@@ -10,6 +11,7 @@ namespace {
 
 constexpr std::int64_t fewest_elements = 32768;  // below, all of it stays in the first caches anyway
 constexpr std::size_t most_together = 32;
+constexpr std::int64_t longest_row = 4096;  // a tile holds whole rows where they are reduced
 
 bool is_flat(const Operand& operand, std::int64_t count) {
   return operand.is_immediate || operand.is_single() || (operand.count() == count && operand.is_dense());
@@ -83,7 +85,33 @@ bool go_together(const Record& record, std::size_t first, std::size_t last) {
   return true;
 }
 
+// Could the group that ends before this launch end with it? What it reduces is made there.
+bool closes(const Record& record, std::size_t first, std::size_t number) {
+  const RecordedLaunch& launch = record.launches[number];
+  const RecordedLaunch& before = record.launches[number - 1];
+  if (!reduces_rows(launch) || !is_fusable(before) || fused_compiler(launch.on->device().backend()) != nullptr) return false;
+  const Operand& in = launch.operands[0];
+  const Operand& made = before.operands.back();
+  bool all_flat = in.count() == made.count();
+  for (std::size_t i = first; i < number; ++i) all_flat = all_flat && is_flat(record.launches[i]);
+  const auto makes_it = [&](const RecordedLaunch& each) { return each.uses_slot(launch.uses[0].slot, true); };
+  return (all_flat || have_same_sizes(in, made)) &&
+         std::any_of(record.launches.begin() + static_cast<std::ptrdiff_t>(first),
+                     record.launches.begin() + static_cast<std::ptrdiff_t>(number), makes_it) &&
+         go_together(record, first, number);
+}
+
 }  // namespace
+
+bool reduces_rows(const RecordedLaunch& launch) {
+  const std::string& op = launch.op->name;
+  if ((op != "Sum" && op != "Mean" && op != "Max" && op != "Min") || launch.operands.size() != 2 || launch.uses.size() != 2)
+    return false;
+  const Operand& in = launch.operands[0];
+  const Operand& out = launch.operands[1];
+  return in.rank > 1 && launch.attributes.as<ReductionAttributes>().axes == 1U << (in.rank - 1U) && in.is_dense() &&
+         out.is_dense() && is_floating(in.dtype) && in.axes[in.rank - 1U].size <= longest_row && in.count() >= fewest_elements;
+}
 
 bool is_flat(const RecordedLaunch& launch) {
   const std::int64_t count = launch.operands.back().count();
@@ -102,10 +130,11 @@ std::vector<std::size_t> find_groups(const Record& record, const std::vector<std
     if (i == 0 || !is_fusion_on()) continue;
     const RecordedLaunch& launch = record.launches[i];
     const RecordedLaunch& before = record.launches[i - 1];
-    if (i - out[i - 1] >= most_together || segment_of[i] != segment_of[i - 1] || launch.on != before.on || !is_fusable(launch) ||
-        !is_fusable(before))
-      continue;
-    if (walk_together(record, out[i - 1], i) && go_together(record, out[i - 1], i)) out[i] = out[i - 1];
+    if (i - out[i - 1] >= most_together || segment_of[i] != segment_of[i - 1] || launch.on != before.on) continue;
+    const std::size_t first = out[i - 1];
+    if ((is_fusable(launch) && is_fusable(before) && walk_together(record, first, i) && go_together(record, first, i)) ||
+        closes(record, first, i))
+      out[i] = first;
   }
   return out;
 }

@@ -19,6 +19,8 @@ std::vector<std::size_t> find_groups(const Record& record, const std::vector<std
 
 // All its operands are contiguous in row-major order, or one element.
 bool is_flat(const RecordedLaunch& launch);
+// Reduces rows, each by itself: the last axis of a contiguous input. May close a group that is done tile by tile.
+bool reduces_rows(const RecordedLaunch& launch);
 
 // The numbers of values that pass between the launches of a group, by launch and operand.
 std::vector<std::vector<std::size_t>> find_passing(const Record& record, std::span<const std::size_t> group);

@@ -113,6 +113,9 @@ class Graph : public std::enable_shared_from_this<Graph> {
   void tell_of_use(const Segment& segment, const Flight& flight, std::vector<MemoryUse>& uses) const;
 
   void prepare_groups(Part& part);
+  // By call of a part: the earlier ones whose memory it uses, but for those that others wait for already. Empty: one after the
+  // other.
+  [[nodiscard]] std::vector<std::vector<std::size_t>> order_within(const Part& part) const;
   // Kernels for the groups of a part whose operands have addresses.
   void compile_groups(Part& part, DeviceStream& stream);
   // Whether the call is launched with its group.

@@ -5,10 +5,13 @@
 #include <tuple>
 
 #include "tutti/graph/fusion.h"
+#include "tutti/hal/stream_graph.h"
 
 namespace tutti::graph {
 
 namespace {
+
+constexpr std::size_t most_apart = std::size_t{64} << 20U;
 
 // From the first launch that uses it to the last.
 struct Lifetime {
@@ -80,6 +83,13 @@ void plan_memory(const Record& record, Plan& plan) {
     groups[{&memory_for(slot), seen[i].stream}].push_back({i, stays ? 0 : first, stays ? nowhere : last, bytes});
   }
   for (auto& [key, values] : groups) {
+    // Where kernels of a stream may run beside each other, small values do not take each other's places: none then waits for
+    // another's memory.
+    std::size_t all = 0;
+    for (const Lifetime& value : values) all += value.bytes;
+    if (stream_graphs(key.second->device().backend()) != nullptr && all <= most_apart) {
+      for (Lifetime& value : values) std::tie(value.first, value.last) = std::pair(std::size_t{0}, nowhere);
+    }
     plan.arenas.push_back({key.first, key.second, place(values, plan.offset_of)});
     for (const Lifetime& value : values) plan.arena_of[value.slot] = plan.arenas.size() - 1;
   }

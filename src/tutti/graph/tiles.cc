@@ -9,6 +9,7 @@
 #endif
 
 #include "tutti/exec/op_table.h"
+#include "tutti/exec/reduction_attributes.h"
 #include "tutti/graph/fusion.h"
 
 namespace tutti::graph {
@@ -66,6 +67,7 @@ TiledGroup::TiledGroup(const Record& record, std::span<const std::size_t> launch
       if (use != nullptr && passes[use->slot]) step.parts[k].room = 0;  // which one is not known yet
     }
   }
+  reduces_ = reduces_rows(record.launches[launches.back()]);
   join_axes(record, launches);
   give_rooms(record, launches, passes);
   choose_tile();
@@ -74,28 +76,32 @@ TiledGroup::TiledGroup(const Record& record, std::span<const std::size_t> launch
 // Neighbours that all operands in memory step through alike are one axis. What has no memory lies as the tile does.
 void TiledGroup::join_axes(const Record& record, std::span<const std::size_t> launches) {
   const auto of_launch = [&](std::size_t i) -> const RecordedLaunch& { return record.launches[launches[i]]; };
+  const std::size_t elementwise = steps_.size() - (reduces_ ? 1 : 0);
   const Operand& all = of_launch(0).operands.back();
+  const Operand& reduced = of_launch(steps_.size() - 1).operands[0];
   bool flat = true;
-  for (std::size_t i = 0; i < launches.size(); ++i) flat = flat && is_flat(of_launch(i));
+  for (std::size_t i = 0; i < elementwise; ++i) flat = flat && is_flat(of_launch(i));
   const auto each_part = [&](const auto& visit) {
-    for (std::size_t i = 0; i < steps_.size(); ++i) {
+    for (std::size_t i = 0; i < elementwise; ++i) {
       for (std::size_t k = 0; k < steps_[i].parts.size(); ++k) visit(steps_[i].parts[k], of_launch(i).operands[k]);
     }
   };
+  const std::int64_t row = reduces_ ? reduced.axes[reduced.rank - 1U].size : 1;
   if (flat) {
-    sizes_ = {all.count()};
+    sizes_ = reduces_ ? std::vector{all.count() / row, row} : std::vector{all.count()};
     each_part([&](Part& part, const Operand& operand) {
-      part.strides = {operand.is_immediate || operand.is_single() ? 0 : bytes_of(operand.dtype)};
+      const std::int64_t stride = operand.is_immediate || operand.is_single() ? 0 : bytes_of(operand.dtype);
+      part.strides = reduces_ ? std::vector{stride * row, stride} : std::vector{stride};
     });
-    return;
   }
-  for (std::size_t axis = 0; axis < all.rank; ++axis) {
+  for (std::size_t axis = 0; axis < all.rank && !flat; ++axis) {
     const std::int64_t size = all.axes[axis].size;
-    if (size == 1) continue;
+    const bool is_reduced = reduces_ && axis + 1U == all.rank;
+    if (size == 1 && !is_reduced) continue;
     const auto stride_of = [&](const Operand& operand) {
       return operand.is_immediate || operand.rank == 0 ? 0 : operand.axes[axis].stride * bytes_of(operand.dtype);
     };
-    bool joins = !sizes_.empty();
+    bool joins = !sizes_.empty() && !is_reduced;
     each_part([&](const Part& part, const Operand& operand) {
       if (joins && part.room == nowhere) joins = part.strides.back() == stride_of(operand) * size;
     });
@@ -108,6 +114,17 @@ void TiledGroup::join_axes(const Record& record, std::span<const std::size_t> la
     } else {
       sizes_.push_back(size);
     }
+  }
+  if (!reduces_) return;
+  // Both lie without gaps: the one it reads, and its result, which has no last axis.
+  std::vector<Part>& parts = steps_.back().parts;
+  for (Part& part : parts) part.strides.assign(sizes_.size(), 0);
+  std::int64_t rows = 1;
+  for (std::size_t axis = sizes_.size(); axis-- > 0;) {
+    parts[0].strides[axis] = (axis + 1 == sizes_.size() ? 1 : rows * row) * bytes_of(reduced.dtype);
+    if (axis + 1 == sizes_.size()) continue;
+    parts[1].strides[axis] = rows * bytes_of(of_launch(elementwise).operands[1].dtype);
+    rows *= sizes_[axis];
   }
 }
 
@@ -153,7 +170,8 @@ void TiledGroup::give_rooms(const Record& record, std::span<const std::size_t> l
     }
     const std::size_t slot = use_of(launch, out)->slot;
     Part& made = step.parts[out];
-    made.is_stored = !passes[slot] && touched >= large_bytes && is_dense(made, launch.operands[out]) && is_first_met(slot, i);
+    made.is_stored = !passes[slot] && !(reduces_ && i + 1 == launches.size()) && touched >= large_bytes &&
+                     is_dense(made, launch.operands[out]) && is_first_met(slot, i);
     if (passes[slot] || made.is_stored) {
       std::size_t room = room_of(slot);
       if (room == held.size()) room = taken_over;
@@ -185,11 +203,17 @@ void TiledGroup::choose_tile() {
   const auto at_once = static_cast<std::int64_t>(rooms_) + 2;  // and an input, and the output
   const std::int64_t most = std::clamp(cache_bytes / (at_once * widest) / line_bytes * line_bytes, fewest_in_tile, most_in_tile);
   cut_ = sizes_.size() - 1;
+  if (reduces_) inner_ = sizes_[cut_--];
   while (cut_ > 0 && inner_ * sizes_[cut_] <= most / 2) inner_ *= sizes_[cut_--];
   piece_ = std::max<std::int64_t>(1, std::min(sizes_[cut_], most / inner_));
   pieces_ = (sizes_[cut_] + piece_ - 1) / piece_;
   tiles_ = pieces_;
   for (std::size_t axis = 0; axis < cut_; ++axis) tiles_ *= sizes_[axis];
+  if (reduces_) {
+    Step& last = steps_.back();
+    last.attributes = *last.call->attributes;
+    last.attributes.overwrite(0, ReductionAttributes{.axes = 1U << (sizes_.size() - 1 - cut_)}.axes);
+  }
   room_bytes_ = static_cast<std::size_t>((piece_ * inner_ * widest + line_bytes - 1) / line_bytes * line_bytes);
 }
 
@@ -207,8 +231,10 @@ struct TiledGroup::Worker {
       std::vector<Operand>& mine = operands.emplace_back(step.call->operands, step.call->operands + step.parts.size());
       for (std::size_t k = 0; k < mine.size(); ++k) {
         std::int64_t dense = 1;
-        mine[k].rank = static_cast<std::uint8_t>(of.sizes_.size() - of.cut_);
-        for (std::size_t axis = of.sizes_.size(); axis-- > of.cut_;) {
+        const bool is_reduced = of.reduces_ && &step == &of.steps_.back() && k == 1;
+        const std::size_t axes = of.sizes_.size() - (is_reduced ? 1 : 0);
+        mine[k].rank = static_cast<std::uint8_t>(axes - of.cut_);
+        for (std::size_t axis = axes; axis-- > of.cut_;) {
           const std::int64_t size = axis == of.cut_ ? of.piece_ : of.sizes_[axis];
           const std::int64_t stride = step.parts[k].strides[axis] / bytes_of(mine[k].dtype);
           mine[k].axes[axis - of.cut_] = {size, step.parts[k].room != nowhere ? dense : stride};
@@ -242,6 +268,7 @@ struct TiledGroup::Worker {
       }
       KernelCall call = *step.call;
       call.operands = operands[i].data();
+      if (of.reduces_ && i + 1 == of.steps_.size()) call.attributes = &step.attributes;
       step.kernel(call, context);
       if (const Operand& out = operands[i].back(); step.parts.back().is_stored)
         copy_past_caches(in_memory(step, call.inputs), out.data,

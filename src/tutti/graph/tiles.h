@@ -1,5 +1,5 @@
 // A group of element-wise calls as one pass over memory, on the host's cores: tile by tile, by all calls in turn. What passes
-// between them lies in the first cache of whoever works on the tile, and nowhere else.
+// between them lies in the first cache of whoever works on the tile, and nowhere else. The last one may reduce rows.
 #pragma once
 
 #include <array>
@@ -33,7 +33,8 @@ class TiledGroup {
   struct Step {
     const KernelCall* call;
     Kernel kernel;
-    std::vector<Part> parts;  // by operand
+    std::vector<Part> parts;     // by operand
+    Attributes attributes = {};  // of one that reduces: as the axes of a tile are numbered
   };
   struct Worker;
 
@@ -44,6 +45,7 @@ class TiledGroup {
 
   std::vector<Step> steps_;
   std::vector<std::int64_t> sizes_;  // of the axes that all operands walk together
+  bool reduces_ = false;             // the last axis, by the last call
   std::size_t rooms_ = 0;
   std::size_t cut_ = 0;      // the axis that tiles are pieces of; those before it are walked one by one
   std::int64_t piece_ = 1;   // how much of it is in a tile

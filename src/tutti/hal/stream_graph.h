@@ -38,9 +38,11 @@ using IssueWith = std::function<void(std::size_t call, std::span<const std::uint
 class StreamGraphs {
  public:
   // What `issue` launches on the stream, which nobody else uses meanwhile, is recorded and not run: so many calls, each of which
-  // can_make() has approved of. Null: it cannot be a graph, or cannot be given other values.
+  // can_make() has approved of. `after`, by call: the earlier ones it has to wait for; empty: one call after the other. Null: it
+  // cannot be a graph, or cannot be given other values.
   virtual std::unique_ptr<StreamGraph> make(DeviceStream& stream, std::size_t calls, std::span<const std::uint64_t> values,
-                                            const IssueWith& issue, Site site) = 0;
+                                            const IssueWith& issue, std::span<const std::vector<std::size_t>> after,
+                                            Site site) = 0;
   // Could one call, with the values it uses, be a part of a graph?
   virtual bool can_make(DeviceStream& stream, std::span<const std::uint64_t> values, const IssueWith& issue, Site site) = 0;
 

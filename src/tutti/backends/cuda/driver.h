@@ -23,7 +23,9 @@ namespace tutti::cuda {
                                               each(cuGraphDestroy) each(cuGraphInstantiate) each(cuGraphExecDestroy)             \
                                                   each(cuGraphLaunch) each(cuGraphExecKernelNodeSetParams)                       \
                                                       each(cuFuncGetParamInfo) each(cuMemFreeHost) each(cuLibraryLoadData)       \
-                                                          each(cuLibraryGetKernel)
+                                                          each(cuLibraryGetKernel) each(cuStreamGetCaptureInfo)                  \
+                                                              each(cuGraphNodeGetDependentNodes) each(cuGraphAddDependencies)    \
+                                                                  each(cuGraphRemoveDependencies)
 
 struct Driver {
 #define TUTTI_DECLARE(name) decltype(&::name) name = nullptr;  // NOLINT(bugprone-macro-parentheses): a name being declared

@@ -65,15 +65,26 @@ struct ArmedTrap {
   asm volatile("" : : "r"(below.data()) : "memory");  // nobody reads it
 }
 
+// Of what a stream has recorded so far; null: none, or several.
+CUgraphNode last_node(CUstream stream) {
+  CUstreamCaptureStatus status{};
+  const CUgraphNode* nodes = nullptr;
+  const CUgraphEdgeData* edges = nullptr;
+  std::size_t count = 0;
+  const CUresult result = driver().cuStreamGetCaptureInfo(stream, &status, nullptr, nullptr, &nodes, &edges, &count);
+  return result == CUDA_SUCCESS && count == 1 ? nodes[0] : nullptr;
+}
+
 // The last of the values is the address of the traps.
 OwnedGraph record(CudaStream& stream, std::size_t calls, std::span<const std::uint64_t> values, const IssueWith& issue, Site site,
-                  std::vector<ArmedTrap>& traps, unsigned char gaps = 0) {
+                  std::vector<ArmedTrap>& traps, std::vector<CUgraphNode>* last = nullptr, unsigned char gaps = 0) {
   stream.begin_graph(reinterpret_cast<Trap*>(values.back()), site);
   try {
     for (std::size_t call = 0; call < calls; ++call) {
       fill_stack(gaps);
       issue(call, values.first(values.size() - 1));
       while (traps.size() < stream.graph_traps().size()) traps.push_back({call, stream.graph_traps()[traps.size()]});
+      if (last != nullptr) last->push_back(last_node(stream.stream()));
     }
   } catch (...) {
     if (CUgraph half = stream.end_graph()) driver().cuGraphDestroy(half);
@@ -163,7 +174,47 @@ struct Recorded {
   std::vector<Node> nodes;
   std::vector<ArmedTrap> traps;
   std::vector<std::uint64_t> values;
+  std::vector<CUgraphNode> last;  // by call: the last node when it was issued
 };
+
+// Calls that were recorded in a row wait for those they need alone. False: the graph is of no use any more.
+bool order_calls(const Recorded& recorded, std::span<const std::vector<std::size_t>> after) {
+  const Driver& api = driver();
+  struct Edge {
+    CUgraphNode from;
+    CUgraphNode to;
+    CUgraphEdgeData data;
+    std::size_t call;
+  };
+  std::vector<Edge> row;  // from one call to the next
+  std::vector<bool> has_nodes(after.size(), false);
+  CUgraphNode before = nullptr;
+  for (std::size_t call = 0; call < after.size(); ++call) {
+    const CUgraphNode last = recorded.last[call];
+    if (last == before) continue;
+    if (last == nullptr) return false;
+    has_nodes[call] = true;
+    if (before != nullptr) {
+      Edge edge{before, nullptr, {}, call};
+      std::size_t count = 1;
+      std::size_t all = 0;
+      if (api.cuGraphNodeGetDependentNodes(before, nullptr, nullptr, &all) != CUDA_SUCCESS || all != 1 ||
+          api.cuGraphNodeGetDependentNodes(before, &edge.to, &edge.data, &count) != CUDA_SUCCESS)
+        return false;
+      row.push_back(edge);
+    }
+    before = last;
+  }
+  for (const Edge& edge : row) {
+    if (api.cuGraphRemoveDependencies(recorded.graph.get(), &edge.from, &edge.to, &edge.data, 1) != CUDA_SUCCESS) return false;
+    for (const std::size_t earlier : after[edge.call]) {
+      if (!has_nodes[earlier]) continue;
+      const CUgraphNode from = recorded.last[earlier];
+      if (api.cuGraphAddDependencies(recorded.graph.get(), &from, &edge.to, nullptr, 1) != CUDA_SUCCESS) return false;
+    }
+  }
+  return true;
+}
 
 // Its kernels, and where the values stand in their arguments. No graph: none can be made of it.
 Recorded read(CudaStream& stream, std::size_t calls, std::span<const std::uint64_t> given, const IssueWith& issue, Site site,
@@ -173,7 +224,7 @@ Recorded read(CudaStream& stream, std::size_t calls, std::span<const std::uint64
   Recorded out;
   out.values.assign(given.begin(), given.end());
   out.values.push_back(somewhere);
-  OwnedGraph graph = record(stream, calls, out.values, issue, site, out.traps);
+  OwnedGraph graph = record(stream, calls, out.values, issue, site, out.traps, &out.last);
   if (!graph || !read_nodes(graph.get(), out.nodes, any_kind)) return {};
   std::vector<std::uint64_t> changed = out.values;
   static const std::array<std::uint64_t, most_values> by = steps();
@@ -184,7 +235,7 @@ Recorded read(CudaStream& stream, std::size_t calls, std::span<const std::uint64
   if (!other || !read_nodes(other.get(), others, any_kind)) return {};
   if (!find_words(out.nodes, others, {}, out.values)) {
     std::vector<Node> same;
-    const OwnedGraph again = record(stream, calls, out.values, issue, site, their_traps, 0xA5);
+    const OwnedGraph again = record(stream, calls, out.values, issue, site, their_traps, nullptr, 0xA5);
     if (!again || !read_nodes(again.get(), same, any_kind) || !find_words(out.nodes, others, same, out.values)) return {};
   }
   out.graph = std::move(graph);
@@ -277,8 +328,10 @@ class CudaGraph final : public StreamGraph {
 class CudaGraphs final : public StreamGraphs {
  public:
   std::unique_ptr<StreamGraph> make(DeviceStream& stream, std::size_t calls, std::span<const std::uint64_t> values,
-                                    const IssueWith& issue, Site site) override {
+                                    const IssueWith& issue, std::span<const std::vector<std::size_t>> after, Site site) override {
     Recorded recorded = read(static_cast<CudaStream&>(stream), calls, values, issue, site, true);
+    if (recorded.graph && !after.empty() && !order_calls(recorded, after))
+      recorded = read(static_cast<CudaStream&>(stream), calls, values, issue, site, true);
     CUgraphExec made = nullptr;
     if (!recorded.graph || driver().cuGraphInstantiate(&made, recorded.graph.get(), 0) != CUDA_SUCCESS) return nullptr;
     return std::make_unique<CudaGraph>(std::move(recorded), OwnedExec(made));
