@@ -14,7 +14,7 @@ torch.manual_seed(0)
 words = [f"word{i}" for i in range(4096)]
 number_of = {word: number for number, word in enumerate(words)}
 text = [words[(7 * i * i + 3 * i) % len(words)] for i in range(20_000)]
-rows, columns, width = 64, 256, 512
+rows, columns, width = 64, 256, 1024
 
 
 class Block(torch.nn.Module):
