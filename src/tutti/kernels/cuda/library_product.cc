@@ -43,6 +43,9 @@ struct HashKey {
 };
 
 constexpr std::size_t most_candidates = 16;
+// Told that it may have less, the library answers with other algorithms, up to four times slower on an H200, though those it
+// names otherwise need little of it.
+constexpr std::int64_t full_workspace = 32 << 20;
 
 cudaDataType_t type_of(DType dtype) {
   return visit_dtype<floating_dtypes>(dtype, []<class T>(T) {
@@ -148,7 +151,7 @@ void describe(Choice& choice, const KernelCall& call) {
   layout(choice.c, key.m, key.n, false, key.c_lead, key.c_step);
 }
 
-cublasLtMatmulPreferenceOpaque_t preference_of(const Choice& choice, const KernelCall& call) {
+cublasLtMatmulPreferenceOpaque_t preference_of(const Choice& choice, std::int64_t workspace, const KernelCall& call) {
   const LibraryProduct& key = choice.key;
   const CublasLt& lt = *choice.lt;
   cublasLtMatmulPreferenceOpaque_t preference;
@@ -156,7 +159,7 @@ cublasLtMatmulPreferenceOpaque_t preference_of(const Choice& choice, const Kerne
   const auto set = [&](cublasLtMatmulPreferenceAttributes_t which, auto value) {
     lt.check(lt.set_preference(&preference, which, &value, sizeof value), "cublasLtMatmulPreferenceSetAttribute", call);
   };
-  set(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, static_cast<std::uint64_t>(key.workspace));
+  set(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, static_cast<std::uint64_t>(workspace));
   set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, 1U << key.b_aligned);
   set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, 1U << key.a_aligned);
   set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, 1U << key.c_aligned);
@@ -185,19 +188,28 @@ std::unique_ptr<Choice> choose(const LibraryProduct& key, const ProductAddresses
   choice->handle = cublas_lt_handle(key.ordinal, call);
   const BlockingRegion loading(SyncReason::module_load, call.site);
   describe(*choice, call);
-  cublasLtMatmulPreferenceOpaque_t preference = preference_of(*choice, call);
-  std::array<cublasLtMatmulHeuristicResult_t, most_candidates> found;
-  int count = 0;
-  cublasStatus_t status = choice->lt->heuristic(choice->handle, &choice->desc, &choice->b, &choice->a, &choice->c, &choice->c,
-                                                &preference, static_cast<int>(found.size()), found.data(), &count);
-  if (status != CUBLAS_STATUS_SUCCESS && choice->has_bias()) return choice;  // remembered: there is none
-  choice->lt->check(status, "cublasLtMatmulAlgoGetHeuristic", call);
-  status = CUBLAS_STATUS_NOT_SUPPORTED;
-  for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i) {
-    status = found[i].state;
-    if (status == CUBLAS_STATUS_SUCCESS) choice->candidates[choice->count++] = found[i].algo;
+  cublasStatus_t status = CUBLAS_STATUS_NOT_SUPPORTED;
+  for (const std::int64_t workspace : {full_workspace, key.workspace}) {
+    if (choice->count > 0) break;
+    cublasLtMatmulPreferenceOpaque_t preference = preference_of(*choice, workspace, call);
+    std::array<cublasLtMatmulHeuristicResult_t, most_candidates> found;
+    int count = 0;
+    const cublasStatus_t answer =
+        choice->lt->heuristic(choice->handle, &choice->desc, &choice->b, &choice->a, &choice->c, &choice->c, &preference,
+                              static_cast<int>(found.size()), found.data(), &count);
+    if (answer != CUBLAS_STATUS_SUCCESS) {
+      status = answer;
+      continue;
+    }
+    for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i) {
+      if (found[i].state != CUBLAS_STATUS_SUCCESS) {
+        status = found[i].state;
+      } else if (found[i].workspaceSize <= static_cast<std::size_t>(key.workspace)) {
+        choice->candidates[choice->count++] = found[i].algo;
+      }
+    }
   }
-  if (choice->count == 0 && choice->has_bias()) return choice;
+  if (choice->count == 0 && choice->has_bias()) return choice;  // remembered: there is none
   if (choice->count == 0) choice->lt->check(status, "cublasLtMatmulAlgoGetHeuristic", call);
   if (key.epilogue == Epilogue::bias_relu) {  // the algorithm of the sum by itself, and so its bits
     LibraryProduct sum = key;
