@@ -1,4 +1,8 @@
+#include <tutti/kernels/cpu/blas.h>
 #include <tutti/tensor/dtype_visit.h>
+
+#include <cstdlib>
+
 #include "kernels/operands.h"
 #include "kernels/random_checks.h"
 
@@ -96,6 +100,12 @@ TEST(MatMul, IsRightAcrossPanelEdgesAndCores) {
     check_one(DType::f32, {}, 3000, 1, 700, {Lie::dense, Lie::dense, Lie::dense}, random, threads);
     check_one(DType::f32, {12}, 40, 40, 60, {Lie::dense, Lie::broadcast, Lie::dense}, random, threads);
   }
+}
+
+TEST(MatMul, TakesKernelsForTheProcessorThatIsThereKnownToTheLibraryOrNot) {
+  if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma")) GTEST_SKIP() << "a processor of before 2013";
+  if (std::getenv("OPENBLAS_CORETYPE") != nullptr) GTEST_SKIP() << "OPENBLAS_CORETYPE says which";
+  EXPECT_NE(kernels::blas_core_name(), "Prescott");
 }
 
 TEST(MatMul, OverAnEmptyInnerAxisGivesZeros) {

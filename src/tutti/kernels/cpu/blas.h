@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 namespace tutti::kernels {
 
@@ -22,5 +23,8 @@ void blas_multiply(std::int32_t m, std::int32_t n, std::int32_t k, const BlasMat
 template <class T>
 void blas_multiply_vector(std::int32_t m, std::int32_t k, const BlasMatrix<const T>& a, const T* x, std::int32_t x_stride, T* y,
                           std::int32_t y_stride);
+
+// Whose kernels it has taken: "Haswell".
+std::string_view blas_core_name();
 
 }  // namespace tutti::kernels

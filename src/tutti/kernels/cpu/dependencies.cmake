@@ -63,3 +63,5 @@ if(tables MATCHES "gotoblas_PRESCOTT" AND tables MATCHES "gotoblas_SANDYBRIDGE")
 endif()
 # Its working buffers come from blas_buffers.cc: its own are not safe for callers on several threads.
 target_link_options(tutti PRIVATE -Wl,--wrap=blas_memory_alloc -Wl,--wrap=blas_memory_free)
+# And a processor it does not know is told to it by blas_core.cc.
+target_link_options(tutti PRIVATE -Wl,--wrap=getenv)
