@@ -178,6 +178,34 @@ TEST(TraceSleeps, WhatAWorkerWaitedForInsideIsAPartOfThem) {
   EXPECT_EQ(report.sites[1].kind, WaitKind::stream) << "that one was no part of a sleep";
 }
 
+// A compiler's threads wait more often than the program does.
+TEST(TraceSteps, AreThoseOfTheProgramsOwnThreadsWhereTheseWait) {
+  const auto with_worker = [](std::uint64_t own_waits) {
+    TraceBytes bytes = small_trace(own_waits);
+    bytes.named(RecordKind::text, 8, "cuEventSynchronize");
+    bytes.stack(StackHead{2, python_of_main_thread, 1, 1, 0}, {1, 2});
+    for (std::uint64_t i = 0; i < 50; ++i) {
+      WaitBody wait{};
+      wait.begin = 100 * i;
+      wait.end = wait.begin + 50;
+      wait.api = 8;
+      wait.thread = 8;
+      wait.stack = 2;
+      wait.calls = 1;
+      wait.kind = WaitKind::event;
+      bytes.record(RecordKind::wait, wait);
+    }
+    return report_of(bytes);
+  };
+  const TraceReport own = with_worker(10);
+  ASSERT_TRUE(own.steps.has_value());
+  EXPECT_EQ(own.steps->times.size(), 9U);
+  for (const WaitSite& site : own.sites) EXPECT_EQ(site.waits, site.of_main_thread == 0 ? 10U : 0U) << "the rest is warm-up";
+  const TraceReport of_worker = with_worker(0);
+  ASSERT_TRUE(of_worker.steps.has_value());
+  EXPECT_EQ(of_worker.steps->times.size(), 49U);
+}
+
 TEST(TraceSleeps, AreClassifiedByTheirLineInTheWordsOfJax) {
   const auto verdict = [](std::string_view line, std::string_view expression) {
     return report_of(sleeping_trace(line, expression)).sites.at(0).verdict;

@@ -60,6 +60,11 @@ void add_waits(HostWaits& all, std::size_t process, const ProcessTrace& trace,
     const auto found = stacks.find(stack);
     return found != stacks.end() && found->second.is_of_main_thread;
   };
+  const auto is_of_worker = [&](const WaitBody& wait) {
+    if (trace.python.empty() || wait.thread == trace.process.pid) return false;
+    const auto found = trace.stacks.find(wait.stack);
+    return is_of_main_thread(wait.stack) || found == trace.stacks.end() || found->second.python.empty();
+  };
   for (const WaitBody* each : sorted) {
     const WaitBody& wait = *each;
     if (wait.kind == WaitKind::host_callback) {
@@ -85,7 +90,7 @@ void add_waits(HostWaits& all, std::size_t process, const ProcessTrace& trace,
     if (is_new) site->second = site_of({place_of(wait.stack), trace.text_of(wait.api)});
     if (wait.kind == WaitKind::sleep && wait.thread == trace.process.pid) slept = all.waits.size();
     all.waits.push_back({wait.begin, wait.end, wait.bytes, wait.calls, wait.thread, wait.stack, wait.range, process, site->second,
-                         wait.kind, wait.direction, wait.memory});
+                         wait.kind, wait.direction, wait.memory, is_of_worker(wait)});
   }
 }
 

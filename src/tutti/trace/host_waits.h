@@ -24,8 +24,9 @@ struct HostWait {
   WaitKind kind{};
   CopyDirection direction{};
   HostMemory memory{};
-  bool is_warm_up = false;  // before the steps, or in those that are longer because they are the first
-  std::uint64_t idle = 0;   // ns in which the GPU did nothing because of it, where its work was recorded
+  bool is_of_worker = false;  // of a thread that is neither the main one nor runs Python, in a program that does
+  bool is_warm_up = false;    // before the steps, or in those that are longer because they are the first
+  std::uint64_t idle = 0;     // ns in which the GPU did nothing because of it, where its work was recorded
 
   [[nodiscard]] std::uint64_t time() const noexcept { return end - begin; }
 };

@@ -69,12 +69,16 @@ void take_steps(Steps& out, const std::vector<std::uint64_t>& begins) {
   out.times.assign(times.begin() + static_cast<std::ptrdiff_t>(first), times.end());
 }
 
-// Of the process and thread with the most waits.
+// Of the process and thread with the most waits. Those of a framework's workers, which compile and try out kernels, count where
+// the program's own threads have none.
 std::vector<std::uint64_t> steps_by_waits(const HostWaits& all, Steps& out) {
-  std::map<std::pair<std::size_t, std::uint32_t>, Line> lines;
+  std::map<std::pair<std::size_t, std::uint32_t>, Line> own;
+  std::map<std::pair<std::size_t, std::uint32_t>, Line> of_workers;
   for (const HostWait& wait : all.waits) {
-    if (belongs_to_steps(wait.kind)) lines[{wait.process, wait.thread}].push_back({wait.begin, wait.site});
+    if (!belongs_to_steps(wait.kind)) continue;
+    (wait.is_of_worker ? of_workers : own)[{wait.process, wait.thread}].push_back({wait.begin, wait.site});
   }
+  const auto& lines = own.empty() ? of_workers : own;
   const auto most = std::max_element(lines.begin(), lines.end(),
                                      [](const auto& a, const auto& b) { return a.second.size() < b.second.size(); });
   if (most == lines.end()) return {};
