@@ -97,6 +97,72 @@ TEST(GpuIdle, TwoWaitsInARowGainOnlyTogether) {
   EXPECT_EQ(gain_without({}, report.waits, report.steps, traces), 0U);
 }
 
+// What one wait and then another one in the same gap held up, and no more, is theirs.
+TEST(GpuIdle, IsNoLongerThanTheWaitsHeldUpTheHostAndNoLongerThanTheGap) {
+  TraceBytes bytes = small_trace(0, "    value = loss.item()", 13, 24);
+  bytes.named(RecordKind::text, 8, "cuMemcpyHtoD_v2");
+  std::uint64_t time = 0;
+  std::uint32_t launches = 0;
+  const auto kernel = [&](std::uint64_t launch, std::uint64_t begin, std::uint64_t end) {
+    bytes.record(RecordKind::launch, LaunchBody{launch, launch + 2 * us, ++launches, 7});
+    bytes.record(RecordKind::work, WorkBody{begin, end, 0, 4, launches, 13, 0, WorkKind::kernel, 0});
+  };
+  const auto wait = [&](std::uint32_t api, WaitKind kind, std::uint64_t begin, std::uint64_t end) {
+    WaitBody body{};
+    body.begin = begin;
+    body.end = end;
+    body.api = api;
+    body.thread = 7;
+    body.stack = 1;
+    body.calls = 1;
+    body.kind = kind;
+    bytes.record(RecordKind::wait, body);
+  };
+  for (std::uint32_t i = 1; i <= steps; ++i, time += 300 * us) {
+    kernel(time, time + 5 * us, time + 50 * us);
+    wait(2, WaitKind::stream, time + 10 * us, time + 52 * us);
+    // The host stages the copy, which begins in the gap that the first wait opened, and ends before the next one.
+    wait(8, WaitKind::copy, time + 60 * us, time + 100 * us);
+    kernel(time + 61 * us, time + 80 * us, time + 98 * us);
+  }
+  const TraceReport report = make_report({read_trace(bytes.bytes, "a")});
+  ASSERT_EQ(report.sites.size(), 2U);
+  for (const WaitSite& site : report.sites) {
+    EXPECT_GT(site.cost.idle, 0U);
+    EXPECT_LE(site.cost.idle, site.time);
+  }
+  EXPECT_LE(report.sites[0].cost.idle + report.sites[1].cost.idle, report.gpu->time - report.gpu->busy);
+  for (const HostWait& each : report.waits.waits) EXPECT_LE(each.idle, each.time());
+}
+
+// Each step: a long wait drains the GPU; then the host launches ten kernels of 10 us, one every 30 us.
+TEST(GpuIdle, OfAHostThatLaunchesLateAfterAWaitIsThatWaitsUntilItsTimeIsUsedUp) {
+  TraceBytes bytes = small_trace(0, "    value = loss.item()", 13, 24);
+  std::uint64_t time = 0;
+  std::uint32_t launches = 0;
+  for (std::uint32_t i = 1; i <= steps; ++i) {
+    for (std::uint32_t k = 0; k < 10; ++k, time += 30 * us) {
+      bytes.record(RecordKind::launch, LaunchBody{time, time + 5 * us, ++launches, 7});
+      const std::uint64_t length = (k == 9 ? 100 : 10) * us;
+      bytes.record(RecordKind::work, WorkBody{time + 7 * us, time + 7 * us + length, 0, 4, launches, 13, 0, WorkKind::kernel, 0});
+    }
+    WaitBody wait{};
+    wait.begin = time;
+    wait.end = time + 80 * us;
+    wait.api = 2;
+    wait.thread = 7;
+    wait.stack = 1;
+    wait.calls = 1;
+    wait.kind = WaitKind::stream;
+    bytes.record(RecordKind::wait, wait);
+    time = wait.end;
+  }
+  const TraceReport report = make_report({read_trace(bytes.bytes, "a")});
+  ASSERT_EQ(report.sites.size(), 1U);
+  EXPECT_NEAR(static_cast<double>(report.sites[0].cost.idle) / (steps - 1), 80.0 * us, 5.0 * us);
+  EXPECT_NEAR(static_cast<double>(report.sites[0].cost.gain) / (steps - 1), 80.0 * us, 10.0 * us);
+}
+
 TEST(GpuIdle, IsNotToldWhereTheGpusWorkWasNotRecorded) {
   const TraceReport report = make_report({read_trace(small_trace(10).bytes, "a")});
   EXPECT_FALSE(report.gpu.has_value());

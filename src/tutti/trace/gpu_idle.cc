@@ -81,7 +81,7 @@ void add_events(Part& part, const ProcessTrace& trace) {
       if (!enqueues_itself(wait)) continue;  // other threads went on meanwhile: nothing of theirs was held up
       // The copy is enqueued, and then the host waits for it.
       inside->end = std::min(inside->end, inside->begin + usual_launch);
-      event.begin = inside->end;
+      event.begin = std::min(inside->end, event.end);
     }
     part.events.push_back(std::move(event));
   }
@@ -113,33 +113,65 @@ std::optional<Part> part_of(const HostWaits& all, const std::optional<Steps>& st
   return out;
 }
 
-// A gap that the host opened by waiting until the GPU had nothing left is that wait's, for as long as the wait had held it up;
-// what a call blocks inside a gap is its own.
+// What a wait has held up the host for, and no gap has been laid to yet.
+struct HeldUp {
+  std::size_t wait;  // of the part's
+  std::uint64_t begin;
+  std::uint64_t end;
+  std::uint64_t left;
+  std::size_t launches;  // before it
+};
+
+// A gap before work that was launched late is laid to the waits before it, the latest first, each for no longer than it had held
+// up the host by then: so much earlier the host could have launched. Waits from further back than the driver's queue is long
+// could not have helped.
 void add_idle(const Part& part, const HostWait* first_wait, GpuCost& out) {
-  std::unordered_map<std::uint32_t, std::uint64_t> launched;
+  struct Launched {
+    std::uint64_t begin;
+    std::size_t number;
+  };
+  std::unordered_map<std::uint32_t, Launched> launched;
+  std::vector<HeldUp> waits;
+  std::size_t launches = 0;
   for (const Event& event : part.events) {
-    for (const std::size_t work : event.work) launched[part.work[work]->correlation] = event.begin;
+    if (event.wait != none) waits.push_back({event.wait, event.begin, event.end, event.end - event.begin, launches});
+    if (event.wait == none) ++launches;
+    for (const std::size_t work : event.work) launched[part.work[work]->correlation] = {event.begin, launches};
   }
-  std::size_t first = 0;
+  std::vector<HeldUp> open;  // that began before the work looked at, and have something left
+  std::size_t next = 0;
   std::uint64_t busy_until = part.begin;
   for (const WorkBody* work : part.work) {
     const std::uint64_t from = busy_until;
     out.busy += work->end - std::min(work->end, std::max(from, work->begin));
     busy_until = std::max(busy_until, work->end);
+    for (; next < waits.size() && waits[next].begin < work->begin; ++next) {
+      if (waits[next].left != 0) open.push_back(waits[next]);
+    }
     if (work->begin <= from) continue;
     const auto launch = launched.find(work->correlation);
-    if (launch == launched.end() || launch->second <= from) continue;  // it was there in time: the device's own matter
-    while (first < part.waits.size() && part.waits[first]->end + just_before < from) ++first;
-    for (std::size_t i = first; i < part.waits.size() && part.waits[i]->begin < launch->second; ++i) {
-      const HostWait& wait = *part.waits[i];
-      const std::uint64_t gap = work->begin - from;
-      const bool drained = wait.begin <= from;
-      const std::uint64_t inside =
-          std::min(wait.end, work->begin) - std::min(std::max(wait.begin, from), std::min(wait.end, work->begin));
-      const std::uint64_t idle = drained ? std::min(wait.time(), gap) : inside;
+    if (launch == launched.end() || launch->second.begin <= from) continue;  // it was there in time: the device's own matter
+    std::uint64_t gap = work->begin - from;
+    std::size_t looked_at = open.size();  // from here on
+    while (looked_at > 0 && gap > 0) {
+      HeldUp& held = open[looked_at - 1];
+      if (held.launches + longest_queue < launch->second.number) {
+        open.erase(open.begin(), open.begin() + static_cast<std::ptrdiff_t>(looked_at));
+        looked_at = 0;
+        break;
+      }
+      --looked_at;
+      const std::uint64_t later = held.end - std::min(held.end, work->begin);  // of it, after this gap
+      const std::uint64_t idle = std::min(gap, held.left - std::min(held.left, later));
+      gap -= idle;
+      held.left -= idle;
+      const HostWait& wait = *part.waits[held.wait];
       out.sites[wait.site].idle += idle;
       out.idle[static_cast<std::size_t>(&wait - first_wait)] += idle;
     }
+    open.erase(std::remove_if(open.begin() + static_cast<std::ptrdiff_t>(looked_at), open.end(),
+                              [](const HeldUp& held) { return held.left == 0; }),
+               open.end());
   }
 }
 
