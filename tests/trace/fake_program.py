@@ -155,6 +155,12 @@ def fills_the_file():
         cupti.fake_work(time.monotonic_ns(), 3)
 
 
+def generated():
+    """Each code object is freed before the next, which comes to lie in its place."""
+    for number in range(400):
+        exec(compile("cupti.fake_call(b'cuStreamSynchronize', ctypes.addressof(stream), 0, 0)", f"<generated {number}>", "exec"), globals())
+
+
 def taken():
     call("cuStreamSynchronize")
 

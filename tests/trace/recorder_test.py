@@ -78,6 +78,15 @@ class Recorder(unittest.TestCase):
                         self.assertEqual(lines[0][1].split(".")[-1], function)
                     self.assertIn("# " + comment, lines[0][2])
 
+    def test_generated_code_at_an_address_used_before_is_told_apart(self):
+        for version, python in sorted(pythons().items()):
+            if version > (3, 13):
+                continue
+            with self.subTest(version=version):
+                shutil.rmtree(self.folder / "out", ignore_errors=True)
+                report = self.report("generated", python)
+                self.assertEqual({site["file"] for site in report["sites"]}, {f"<generated {number}>" for number in range(400)})
+
     def raw_stacks(self):
         """[(line, function, source)] of each, from the file itself: a second reader of its format."""
         import struct
@@ -146,6 +155,7 @@ class Recorder(unittest.TestCase):
         report = self.report("callbacks")
         self.assertEqual((report["host_callbacks"], report["sites"]), (1, []))
         self.assertIn("threads of the driver have woken others 0 times, and 0 sleeps ended by that", report["processes"][0]["notes"][0])
+        self.assertIn("JAX ends its waits that way", " ".join(self.done.stderr.split()))
 
     def test_a_wait_for_pythons_lock_is_none_for_the_gpu(self):
         report = self.report("locks")

@@ -22,9 +22,11 @@ constexpr std::size_t type_of_object = 8;
 constexpr std::size_t size_of_bytes = 16;
 constexpr std::size_t bytes_begin = 32;
 constexpr std::size_t length_of_string = 16;
+constexpr std::size_t hash_of_string = 24;
 constexpr std::size_t state_of_string = 32;
 constexpr std::int64_t longest_string = 4096;
 constexpr std::int64_t longest_table = 1 << 20;
+constexpr std::size_t longest_end = 64;       // bytes of a string that tell it from others
 constexpr std::uint8_t owned_by_c_stack = 3;  // a frame that stands for a call out of C
 
 template <bool guarded, class T>
@@ -33,6 +35,26 @@ bool load(const char* from, T& to) noexcept {
   std::memcpy(&to, from, sizeof to);
   return true;
 }
+
+template <bool guarded>
+bool load(const char* from, void* to, std::size_t bytes) noexcept {
+  if constexpr (guarded) return read_guarded(from, to, bytes);
+  std::memcpy(to, from, bytes);
+  return true;
+}
+
+// What a string's header says of it.
+struct StringForm {
+  unsigned width;  // bytes of a character
+  bool is_compact;
+  bool is_ascii;
+
+  explicit StringForm(std::uint32_t state) noexcept
+      : width((state >> 2U) & 7U), is_compact(((state >> 5U) & 1U) != 0), is_ascii(((state >> 6U) & 1U) != 0) {}
+  [[nodiscard]] bool is_readable(std::int64_t length) const noexcept {
+    return length > 0 && length <= longest_string && is_compact && (width == 1 || width == 2 || width == 4);
+  }
+};
 
 struct Segment {
   std::uintptr_t inside;
@@ -111,6 +133,28 @@ bool PythonStack::find() {
   return true;
 }
 
+// Its hash, if Python has asked for it; else its end, which is what generated names differ in.
+template <bool guarded>
+std::uint64_t PythonStack::string_identity(const char* string) const noexcept {
+  std::int64_t length = 0;
+  std::int64_t hash = -1;
+  std::uint32_t state = 0;
+  if (string == nullptr || !load<guarded>(string + length_of_string, length) || !load<guarded>(string + hash_of_string, hash))
+    return 0;
+  if (hash != -1) return static_cast<std::uint64_t>(hash);
+  if (!load<guarded>(string + state_of_string, state)) return 0;
+  const StringForm form(state);
+  if (!form.is_readable(length)) return static_cast<std::uint64_t>(length);
+  const std::size_t bytes = static_cast<std::size_t>(length) * form.width;
+  const std::size_t end = std::min(bytes, longest_end);
+  std::array<std::uint64_t, longest_end / sizeof(std::uint64_t)> words{};
+  const char* const text = string + (form.is_ascii ? layout_->ascii_text : layout_->other_text);
+  if (!load<guarded>(text + (bytes - end), words.data(), end)) return 0;
+  std::uint64_t out = bytes;
+  for (const std::uint64_t word : words) out = mixed(out, word);
+  return out;
+}
+
 template <bool guarded>
 std::size_t PythonStack::walk_frames(const char* thread, std::span<PythonFrame> out) const noexcept {
   const PythonLayout& in = *layout_;
@@ -140,10 +184,15 @@ std::size_t PythonStack::walk_frames(const char* thread, std::span<PythonFrame> 
       found.at = in.minor >= 10 ? 2 * number : number;
     }
     std::uint64_t hash = mixed(reinterpret_cast<std::uintptr_t>(code), static_cast<std::uint64_t>(found.at));
-    for (const std::uint16_t field : {in.code_file, in.code_name, in.code_lines}) {
-      std::uint64_t value = 0;
-      if (load<guarded>(code + field, value)) hash = mixed(hash, value);
+    // Generated code that is freed leaves its addresses to the next: what is there counts, too.
+    for (const std::uint16_t field : {in.code_file, in.code_name}) {
+      const char* string = nullptr;
+      if (load<guarded>(code + field, string)) hash = mixed(hash, string_identity<guarded>(string));
     }
+    const char* lines = nullptr;
+    std::uint64_t length = 0;
+    if (load<guarded>(code + in.code_lines, lines)) hash = mixed(hash, reinterpret_cast<std::uintptr_t>(lines));
+    if (lines != nullptr && load<guarded>(lines + size_of_bytes, length)) hash = mixed(hash, length);
     std::uint32_t first_line = 0;
     if (load<guarded>(code + in.code_first_line, first_line)) hash = mixed(hash, first_line);
     found.identity = hash;
@@ -175,12 +224,11 @@ std::string PythonStack::string_at(const void* object) const {
   std::uint32_t state = 0;
   if (string == nullptr || !read_guarded(string + length_of_string, length) || !read_guarded(string + state_of_string, state))
     return {};
-  const unsigned width = (state >> 2U) & 7U;
-  const bool is_compact = ((state >> 5U) & 1U) != 0;
-  const bool is_ascii = ((state >> 6U) & 1U) != 0;
-  if (length <= 0 || length > longest_string || !is_compact || (width != 1 && width != 2 && width != 4)) return {};
+  const StringForm form(state);
+  if (!form.is_readable(length)) return {};
+  const unsigned width = form.width;
   std::vector<unsigned char> raw(static_cast<std::size_t>(length) * width);
-  if (!read_guarded(string + (is_ascii ? layout_->ascii_text : layout_->other_text), raw.data(), raw.size())) return {};
+  if (!read_guarded(string + (form.is_ascii ? layout_->ascii_text : layout_->other_text), raw.data(), raw.size())) return {};
   std::string out;
   for (std::size_t i = 0; i < raw.size(); i += width) {
     std::uint32_t point = 0;

@@ -44,6 +44,8 @@ class PythonStack {
   template <bool guarded>
   std::size_t walk_frames(const char* thread, std::span<PythonFrame> out) const noexcept;
   [[nodiscard]] std::string string_at(const void* object) const;
+  template <bool guarded>
+  [[nodiscard]] std::uint64_t string_identity(const char* string) const noexcept;
 
   const PythonLayout* layout_ = nullptr;
   const void* code_type_ = nullptr;
