@@ -13,12 +13,10 @@ constexpr int columns_at_once = 32;
 constexpr int rows_at_once = 16;
 
 template <class T>
-__global__ void add_to_rows(const T* bias, std::int64_t step, T* to, std::int64_t count, std::int64_t columns, bool relu) {
+__global__ void rectify_elements(T* x, std::int64_t count) {
   for (std::int64_t i = blockIdx.x * std::int64_t{blockDim.x} + threadIdx.x; i < count;
        i += std::int64_t{gridDim.x} * blockDim.x) {
-    Working<T> sum = widen(to[i]) + widen(bias[i % columns * step]);
-    if (relu && sum < Working<T>(0)) sum = 0;
-    to[i] = narrow<T>(sum);
+    if (widen(x[i]) < Working<T>(0)) x[i] = narrow<T>(Working<T>(0));
   }
 }
 
@@ -41,11 +39,10 @@ __global__ void add_up_rows(const T* from, std::int64_t row_step, std::int64_t c
 
 }  // namespace
 
-void add_bias(const Operand& bias, const Operand& to, bool relu, Queue& queue, const KernelCall& call) {
-  const std::int64_t count = to.count();
-  visit_stored<floating_dtypes>(to.dtype, [&]<class T>(T) {
-    launch<add_to_rows<T>>(queue, call, grid_for(count, 4, queue), reinterpret_cast<const T*>(bias.data), bias.axes[0].stride,
-                           reinterpret_cast<T*>(to.data), count, to.axes[1].size, relu);
+void rectify(const Operand& x, Queue& queue, const KernelCall& call) {
+  const std::int64_t count = x.count();
+  visit_stored<floating_dtypes>(x.dtype, [&]<class T>(T) {
+    launch<rectify_elements<T>>(queue, call, grid_for(count, 4, queue), reinterpret_cast<T*>(x.data), count);
   });
 }
 

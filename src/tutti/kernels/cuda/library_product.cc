@@ -96,7 +96,8 @@ struct Choice {
     };
     static constexpr Factors plain{1, 0, 1, 0};
     static constexpr Factors taken_off{-1, 1, -1, 1};
-    const Factors& factors = key.epilogue == Epilogue::subtract ? taken_off : plain;
+    static constexpr Factors added{1, 1, 1, 1};
+    const Factors& factors = key.epilogue == Epilogue::subtract ? taken_off : key.epilogue == Epilogue::add ? added : plain;
     const bool is_wide = type_of(key.dtype) == CUDA_R_64F;
     const void* alpha = is_wide ? static_cast<const void*>(&factors.wide_of_product) : &factors.of_product;
     const void* beta = is_wide ? static_cast<const void*>(&factors.wide_of_before) : &factors.of_before;

@@ -12,7 +12,8 @@ namespace tutti::kernels::cuda {
 // What is done with a product on its way out.
 enum class Epilogue : std::uint8_t {
   none,
-  subtract,       // c -= a b instead of c = a b
+  add,            // c += a b instead of c = a b
+  subtract,       // c -= a b
   bias,           // a number for each column is added
   bias_relu,      // likewise, and what is negative becomes 0
   bias_gradient,  // the sum of b's rows is written to the bias

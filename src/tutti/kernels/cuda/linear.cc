@@ -52,12 +52,9 @@ static void linear(const KernelCall& call, KernelContext& context) {
   if (out.count() == 0) return;
   Queue& queue = queue_of(context);
   const auto attributes = call.attributes->as<LinearAttributes>();
-  if (x.count() == 0) {  // sums of nothing
-    const std::size_t bytes = static_cast<std::size_t>(out.count()) * size_of(out.dtype);
-    check(cudaMemsetAsync(out.data, 0, bytes, queue.stream()), "filling with zeros", call);
-  } else {
+  const std::int64_t copied = copied_bytes(bias);
+  if (x.count() != 0) {
     const Ending ending = ending_of(call);
-    const std::int64_t copied = copied_bytes(bias);
     if (copied > 0) {
       Operand dense = bias;
       dense.data = ending.bias;
@@ -66,7 +63,15 @@ static void linear(const KernelCall& call, KernelContext& context) {
     }
     if (multiply_operands(x, weight, out.data, call.scratch().data + copied, attributes.tf32, queue, call, ending)) return;
   }
-  add_bias(bias, out, attributes.relu, queue, call);
+  // The bias first, and the product is added to it: rounded once, too.
+  Operand rows = bias;
+  rows.rank = 2;
+  rows.axes[1] = bias.axes[0];
+  rows.axes[0] = {out.axes[0].size, 0};
+  copy_operand(rows, out, queue, call);
+  if (x.count() != 0)
+    (void)multiply_operands(x, weight, out.data, call.scratch().data + copied, attributes.tf32, queue, call, {Epilogue::add});
+  if (attributes.relu) rectify(out, queue, call);
 }
 
 static void prepare_linear(const KernelCall& call, KernelContext& context) {
@@ -87,9 +92,11 @@ static void linear_gradient(const KernelCall& call, KernelContext& context) {
       if (bytes > 0) check(cudaMemsetAsync(call.out(i).data, 0, bytes, queue.stream()), "filling with zeros", call);
     }
     if (gradient.count() == 0) return;
-  } else if (multiply_operands(x, gradient, call.out(0).data, call.scratch().data, tf32, queue, call,
-                               {Epilogue::bias_gradient, call.out(1).data})) {
-    return;
+  } else {
+    std::byte* const scratch = call.scratch().data;
+    if (multiply_operands(x, gradient, call.out(0).data, scratch, tf32, queue, call, {Epilogue::bias_gradient, call.out(1).data}))
+      return;
+    (void)multiply_operands(x, gradient, call.out(0).data, scratch, tf32, queue, call);
   }
   sum_rows(gradient, call.out(1), queue, call);
 }

@@ -67,11 +67,10 @@ LibraryProduct key_of(const Product& product, DType dtype, bool tf32, const Queu
   return key;
 }
 
-// With its ending, for a product of two matrices; false: the library is to be asked for the product alone.
-bool has_ending(const Product& product, LibraryProduct& key, const Ending& ending) {
-  if (ending.bias == nullptr || product.batch_rank != 0 || key.dtype == DType::f64) return false;
-  key.epilogue = ending.what;
-  return true;
+bool has_bias(const Ending& ending) { return ending.what >= Epilogue::bias; }
+// Endings with a bias are for products of two matrices.
+bool may_have_bias(const Product& product, const LibraryProduct& key) {
+  return product.batch_rank == 0 && key.dtype != DType::f64;
 }
 
 bool allows_tf32(const KernelCall& call) { return call.attributes->size() != 0 && call.attributes->as<MatMulAttributes>().tf32; }
@@ -96,12 +95,13 @@ bool multiply_operands(const Operand& a, const Operand& b, std::byte* c, std::by
   }
   LibraryProduct key = key_of(product, a.dtype, tf32, queue);
   std::byte* const workspace = scratch + product.packed_bytes;
-  if (has_ending(product, key, ending) &&
-      try_multiply(key, {product.a.data, product.b.data, c, workspace, ending.bias}, queue, call))
-    return true;
-  key.epilogue = Epilogue::none;
+  key.epilogue = ending.what;
+  if (has_bias(ending)) {
+    return may_have_bias(product, key) &&
+           try_multiply(key, {product.a.data, product.b.data, c, workspace, ending.bias}, queue, call);
+  }
   for_each_product(product, key, c, workspace, queue, call, multiply);
-  return false;
+  return true;
 }
 
 void prepare_operands(const Operand& a, const Operand& b, std::byte* c, std::byte* scratch, bool tf32,
@@ -111,8 +111,10 @@ void prepare_operands(const Operand& a, const Operand& b, std::byte* c, std::byt
   const Product product(a, b, scratch);
   LibraryProduct key = key_of(product, a.dtype, tf32, queue);
   std::byte* const workspace = scratch + product.packed_bytes;
-  if (has_ending(product, key, ending))
+  key.epilogue = ending.what;
+  if (has_bias(ending) && may_have_bias(product, key))
     return prepare(key, {product.a.data, product.b.data, c, workspace, ending.bias}, queue, call);
+  if (has_bias(ending)) key.epilogue = Epilogue::none;
   // The first stands for the others: they can only differ in how they are aligned.
   for_each_product(product, key, c, workspace, queue, call, prepare, 1);
 }

@@ -6,15 +6,16 @@
 
 namespace tutti::kernels::cuda {
 
-// What the library is asked to do on the way, for a product of two matrices.
+// What the library is asked to do on the way.
 struct Ending {
   Epilogue what = Epilogue::none;
-  std::byte* bias = nullptr;  // dense; null: it is not asked
+  std::byte* bias = nullptr;  // dense
 };
 
 // Bytes to work in; `data` is not looked at.
 std::int64_t operand_product_bytes(const Operand& a, const Operand& b);
-// c = a b over the leading axes, with c dense. None is empty. True: with its ending; else that is still to be done.
+// c = a b over the leading axes, with c dense. None is empty. False: the library has no such ending, and nothing was launched
+// that counts.
 bool multiply_operands(const Operand& a, const Operand& b, std::byte* c, std::byte* scratch, bool tf32, Queue& queue,
                        const KernelCall& call, const Ending& ending = {});
 // What that will need is chosen, by the clock if that is allowed, and loaded.
