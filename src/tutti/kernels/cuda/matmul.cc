@@ -68,9 +68,12 @@ LibraryProduct key_of(const Product& product, DType dtype, bool tf32, const Queu
 }
 
 bool has_bias(const Ending& ending) { return ending.what >= Epilogue::bias; }
-// Endings with a bias are for products of two matrices.
+// Endings with a bias are for products of two matrices. In half precision of lines that are not aligned the library rounds before
+// it adds the bias.
 bool may_have_bias(const Product& product, const LibraryProduct& key) {
-  return product.batch_rank == 0 && key.dtype != DType::f64;
+  constexpr std::int64_t line = 8;  // elements of half precision in what its kernels load at once
+  const bool is_aligned = key.a_lead % line == 0 && key.b_lead % line == 0 && key.c_lead % line == 0;
+  return product.batch_rank == 0 && key.dtype != DType::f64 && (key.dtype == DType::f32 || is_aligned);
 }
 
 bool allows_tf32(const KernelCall& call) { return call.attributes->size() != 0 && call.attributes->as<MatMulAttributes>().tf32; }
