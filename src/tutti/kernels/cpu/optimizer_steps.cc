@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <array>
+
 #include "tutti/exec/optimizer_step.h"
 #include "tutti/kernels/cpu/ranges.h"
 #include "tutti/kernels/cpu/registration.h"
@@ -7,24 +10,23 @@ namespace tutti::kernels {
 
 namespace {
 
+// A few elements at a time, all read before any is written: what is written may be what was read.
 template <class T, std::size_t states, class Step>
 void step_of_range(Step step, const Operand* in, const Operand* out, std::int64_t begin, std::int64_t end) {
-  const T* value = in[0].as<T>();
-  const T* gradient = in[1].as<T>();
-  T* next = out[0].as<T>();
-  std::array<const T*, states> before;
-  std::array<T*, states> after;
-  for (std::size_t s = 0; s < states; ++s) {
-    before[s] = in[2 + s].as<T>();
-    after[s] = out[1 + s].as<T>();
-  }
-  // What is written may be what was read, element by element.
-#pragma GCC ivdep
-  for (std::int64_t i = begin; i < end; ++i) {
-    std::array<T, states + 1> state{};
-    for (std::size_t s = 0; s < states; ++s) state[s] = before[s][i];
-    next[i] = step(value[i], gradient[i], state.data());
-    for (std::size_t s = 0; s < states; ++s) after[s][i] = state[s];
+  constexpr std::int64_t at_once = 64;
+  std::array<std::array<T, at_once>, 2 + states> read;
+  std::array<std::array<T, at_once>, 1 + states> written;
+  for (std::int64_t first = begin; first < end; first += at_once) {
+    const std::int64_t some = std::min(at_once, end - first);
+    for (std::size_t k = 0; k < read.size(); ++k) std::copy_n(in[k].as<T>() + first, some, read[k].data());
+    for (std::int64_t n = 0; n < some; ++n) {
+      const auto i = static_cast<std::size_t>(n);
+      std::array<T, states + 1> state{};
+      for (std::size_t s = 0; s < states; ++s) state[s] = read[2 + s][i];
+      written[0][i] = step(read[0][i], read[1][i], state.data());
+      for (std::size_t s = 0; s < states; ++s) written[1 + s][i] = state[s];
+    }
+    for (std::size_t k = 0; k < written.size(); ++k) std::copy_n(written[k].data(), some, out[k].as<T>() + first);
   }
 }
 
