@@ -203,6 +203,29 @@ TEST_P(Fusion, PartsOfOneTensorAtDifferentPlacesAreNotMixedUp) {
   for (std::uint64_t i = 0; i < 3; ++i) EXPECT_TRUE(is_same(step(some(i, large)), function(some(i, large))));
 }
 
+TEST_P(Fusion, TheReluOfALayerIsDoneByTheLayerWhereNobodyReadsWhatIsBetween) {
+  const Tensor weight = some(7, {4, 3});
+  const Tensor bias = some(8, {3});
+  const auto function = [&](const Tensor& x) { return relu(linear(x, weight, bias)); };
+  const auto both = [&](const Tensor& x) {
+    const Tensor sum = linear(x, weight, bias);
+    return std::vector{relu(sum), sum};
+  };
+  const auto step = capture(function);
+  const auto kept = capture(both);
+  (void)step(some(1, {5, 4}));
+  (void)kept(some(1, {5, 4}));
+  EXPECT_THAT(explain(step), Not(HasSubstr("Relu")));
+  EXPECT_THAT(explain(kept), HasSubstr("Relu"));
+  const Tensor x = some(2, {5, 4});
+  const auto expect_near = [](const Tensor& found, const Tensor& wanted) {
+    EXPECT_TRUE(item<bool>(allclose(found, wanted)));  // on a GPU the algorithm may be another one
+  };
+  expect_near(step(x), function(x));
+  expect_near(kept(x)[0], both(x)[0]);
+  expect_near(kept(x)[1], both(x)[1]);
+}
+
 TEST_P(Fusion, AFaultInsideIsBlamedOnItsOp) {
   if (GetParam().backend != "sim") GTEST_SKIP() << "faults are injected into simulated GPUs";
   const auto step = capture([](const Tensor& x) { return std::vector{exp(x * 2), tanh(x)}; });
