@@ -126,4 +126,22 @@ TEST(MirroredProcesses, ShareOutRowsAndReduceOverAll) {
   job.expect_success();
 }
 
+TEST(MirroredProcesses, AStrategyOverOneOfThemAloneSaysOnceWhatToWriteInstead) {
+  Job job(2, [](int) {
+    simulate_gpus(1);
+    std::vector<std::string> lines;
+    set_log_sink([&](LogLevel level, std::string_view line) {
+      if (level == LogLevel::warning) lines.emplace_back(line);
+    });
+    const MirroredStrategy first;
+    const MirroredStrategy second;
+    const MirroredStrategy all(create_distributed_mesh({{"replica", -1}}, {"GPU:0"}));
+    set_log_sink({});
+    require(lines.size() == 1, std::to_string(lines.size()) + " warnings");
+    require_in(lines[0], "one of 2 processes, and each will train a model of its own");
+    require_in(lines[0], R"(MirroredStrategy(create_distributed_mesh({{"replica", -1}}, {"GPU:0"})))");
+  });
+  job.expect_success();
+}
+
 }  // namespace tutti

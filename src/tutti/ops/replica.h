@@ -29,7 +29,8 @@ class Mirroring {
 struct Replica {
   std::span<LogicalDevice* const> devices;
   std::size_t index;
-  std::uint64_t first_cell;  // cells from this number on are the replica's own
+  std::uint64_t first_cell;     // cells from this number on are the replica's own
+  std::uint64_t blocks_before;  // its draws are so far behind those that another process takes from a generator of the same seed
 };
 
 }  // namespace detail

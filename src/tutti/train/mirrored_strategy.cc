@@ -1,6 +1,7 @@
 #include "tutti/train/mirrored_strategy.h"
 
 #include <algorithm>
+#include <atomic>
 #include <span>
 
 #include "tutti/base/error.h"
@@ -11,6 +12,8 @@
 #include "tutti/mesh/collectives.h"
 #include "tutti/mesh/local_devices.h"
 #include "tutti/mesh/reductions.h"
+#include "tutti/mesh/world.h"
+#include "tutti/ops/elementwise.h"
 #include "tutti/ops/indexing.h"
 #include "tutti/ops/manipulation.h"
 #include "tutti/ops/variable_cell.h"
@@ -23,6 +26,7 @@ struct MirroredStrategy::State {
   std::vector<Stream> beside;  // for reductions, one on each device; none where there is nothing to reduce
   MirroredOptions options;
   Site site;
+  std::uint64_t blocks_before = 0;  // of the replicas here, in a draw
 
   [[nodiscard]] std::span<LogicalDevice* const> devices() const { return mesh.local_devices(); }
   [[nodiscard]] const std::string& dim() const { return mesh.dims().front().name; }
@@ -167,7 +171,15 @@ void check_alike(const PerReplica<std::vector<Tensor>>& lists, Site site) {
 
 }  // namespace
 
-MirroredStrategy::MirroredStrategy(Site site) : MirroredStrategy(default_devices(site), {}, site) {}
+MirroredStrategy::MirroredStrategy(Site site) : MirroredStrategy(default_devices(site), {}, site) {
+  static std::atomic<bool> has_told{false};
+  if (process_count(site) == 1 || has_told.exchange(true)) return;
+  log(LogLevel::warning,
+      text("MirroredStrategy(): this is one of ", process_count(site),
+           " processes, and each will train a model of its own, on its own devices. One model over all of them: "
+           "MirroredStrategy(create_distributed_mesh({{\"replica\", -1}}, {\"",
+           mesh().local_devices()[0]->type(), ":0\"}))"));
+}
 
 MirroredStrategy::MirroredStrategy(const std::vector<std::string>& devices, const MirroredOptions& options, Site site)
     : MirroredStrategy(mesh_of(devices, site), options, site) {}
@@ -181,6 +193,7 @@ MirroredStrategy::MirroredStrategy(const Mesh& mesh, const MirroredOptions& opti
   }
   detail::require_local_devices(mesh, "MirroredStrategy", site);
   auto made = std::make_shared<State>(State{.mesh = mesh, .names = {}, .beside = {}, .options = options, .site = site});
+  if (!mesh.is_local()) made->blocks_before = static_cast<std::uint64_t>(mesh.client().rank) << 44U;
   for (LogicalDevice* device : made->devices()) {
     made->names.push_back(device->name());
     if (mesh.size() > 1) made->beside.emplace_back(device->name(), StreamOptions{}, site);
@@ -246,7 +259,10 @@ MirroredStrategy::Running::Running(const MirroredStrategy& strategy)
 MirroredStrategy::Running::~Running() { detail::thread_state.settings.synchronous = was_synchronous_; }
 
 MirroredStrategy::RunningAs::RunningAs(const MirroredStrategy& strategy, std::size_t index)
-    : replica_{.devices = strategy.state_->devices(), .index = index, .first_cell = VariableCell::next_number()},
+    : replica_{.devices = strategy.state_->devices(),
+               .index = index,
+               .first_cell = VariableCell::next_number(),
+               .blocks_before = strategy.state_->blocks_before},
       on_(*replica_.devices[index], strategy.site()) {
   detail::thread_state.replica = &replica_;
 }

@@ -33,7 +33,7 @@ struct MirroredOptions {
 //   const auto losses = strategy.run([&](const Tensor& x) { return loss_of(net(x)); }, strategy.split(batch));
 class MirroredStrategy {
  public:
-  // Over every GPU; where there is none, over the CPU devices.
+  // Over every GPU of this process; where there is none, over the CPU devices.
   explicit MirroredStrategy(Site site = {});
   // Devices of this process.
   explicit MirroredStrategy(const std::vector<std::string>& devices, const MirroredOptions& options = {}, Site site = {});
