@@ -59,6 +59,30 @@ TEST(Callbacks, StopAfterTheStepOrAfterTheEpoch) {
   EXPECT_EQ(after.epochs(), 2);
 }
 
+// The loss is the target: 0 in the first epoch, 1 in the second, ... CPU ops have run when they return.
+TEST(Callbacks, SeeNoValuesOfTheEpochBefore) {
+  const Model<Scripted> model = scripted();
+  double now = 0;
+  const auto data = Dataset(std::tuple(zeros({6, 1}), zeros({6, 1}))).batch(2).map([&](const std::tuple<Tensor, Tensor>& batch) {
+    return std::tuple(std::get<0>(batch), std::get<1>(batch) + now);
+  });
+  std::vector<NamedValues> amid;
+  std::vector<NamedValues> at_ends;
+  const Callbacks listening{on_step_end([&](Training& training) { amid.push_back(training.values()); }),
+                            on_epoch_end([&](Training& training) {
+                              at_ends.push_back(training.values());
+                              ++now;
+                            })};
+  static_cast<void>(model.fit(data, {.epochs = 3, .callbacks = listening, .verbose = quiet}));
+  ASSERT_EQ(amid.size(), 9U);
+  for (std::size_t epoch = 0; epoch < 3; ++epoch) {
+    const NamedValues own{{"loss", static_cast<double>(epoch)}};
+    EXPECT_EQ(amid[3 * epoch], NamedValues()) << "nothing of epoch " << epoch << " has come";
+    EXPECT_EQ(amid[3 * epoch + 2], own) << "sent for at the first step of epoch " << epoch;
+    EXPECT_EQ(at_ends[epoch], own);
+  }
+}
+
 // Losses of the epochs, one batch each, in this order.
 History stopped_early(const Model<Scripted>& model, const std::vector<float>& losses, const EarlyStoppingOptions& options) {
   History all;

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cmath>
 
+#include "streams/gate.h"
 #include "train/fit_problems.h"
 
 namespace tutti::testing_fit {
@@ -206,6 +207,30 @@ TEST(Fit, TakesDataToTheDeviceOfItsModelAheadOfTime) {
   static_cast<void>(model->fit(data, {.verbose = quiet}));
   ASSERT_EQ(seen.size(), 2U);
   EXPECT_THAT(seen[0], HasSubstr("GPU:1"));
+}
+
+// The first step's stream stands still behind it; the two batches after the next one arrive all the same.
+TEST(Fit, HasBatchesOnTheDeviceBeforeTheirStepsAreSubmitted) {
+  simulate_gpus(1, {.pinned_copies = true});
+  const Model model(Net{});
+  model.compile(classifier());
+  std::vector<std::tuple<Tensor, Tensor>> made;
+  const auto data =
+      Dataset(regions(60)).batch(10).map([&](const std::tuple<Tensor, Tensor>& batch) { return made.emplace_back(batch); });
+  testing_streams::Gate gate;
+  const auto look = on_step_end([&](Training& training) {
+    if (training.step() == 1) static_cast<void>(gate.close("GPU:0"));
+    if (training.step() != 2) return;
+    gate.await_entered();
+    ASSERT_EQ(made.size(), 4U);
+    for (const auto& [x, y] : made) {
+      x.sync({.timeout = std::chrono::seconds(30)});
+      y.sync({.timeout = std::chrono::seconds(30)});
+    }
+    gate.open();
+  });
+  EXPECT_EQ(model.fit(data, {.callbacks = {look}, .verbose = quiet}).steps, 6);
+  for (const SyncTotals& each : sync_totals()) EXPECT_NE(each.reason, SyncReason::pageable_staging) << each.site.to_string();
 }
 
 TEST(Fit, TakesNetworksOfSeveralInputsAndChains) {

@@ -1,9 +1,13 @@
 // Ctrl-C ends a training after its step, not the program; a second one does what it always did.
 #include <gmock/gmock.h>
 
+#include <unistd.h>
+
 #include <csignal>
+#include <thread>
 
 #include "data/saved_files.h"
+#include "streams/gate.h"
 #include "train/fit_problems.h"
 
 namespace tutti::testing_fit {
@@ -42,6 +46,61 @@ TEST_F(Interrupted, StopsAfterTheStepAndPutsTheHandlerBack) {
   EXPECT_FALSE(model.fit(data(), {.verbose = quiet}).was_interrupted);
   std::raise(SIGINT);
   EXPECT_EQ(heard, 1);
+}
+
+// It comes while a batch is being made.
+TEST_F(Interrupted, SubmitsNoStepAfterIt) {
+  int batches = 0;
+  const auto interrupting = data().map([&](const std::tuple<Tensor, Tensor>& batch) {
+    if (++batches == 7) std::raise(SIGINT);
+    return batch;
+  });
+  const Model model(Net{});
+  model.compile(classifier());
+  const History history = model.fit(interrupting, {.epochs = 5, .verbose = quiet});
+  EXPECT_EQ(history.steps, 6);
+  EXPECT_TRUE(history.was_interrupted);
+}
+
+TEST_F(Interrupted, DoesNotWaitForTheStepsThatTheHostIsAhead) {
+  simulate_gpus(1);
+  const Model model(Net{});
+  model.compile(classifier());
+  testing_streams::Gate gate;
+  const auto stalled = on_step_end([&](Training& training) {
+    if (training.step() == 3) static_cast<void>(gate.close("GPU:0"));
+  });
+  const History history = model.fit(data(), {.epochs = 9, .callbacks = {stalled, ctrl_c_after(8)}, .verbose = quiet});
+  EXPECT_EQ(history.steps, 8);
+  EXPECT_TRUE(history.was_interrupted);
+  EXPECT_FALSE(model.net().out.weight.value().is_ready()) << "the device stands after step 3";
+}
+
+// All steps are submitted, and fit waits for their values.
+TEST_F(Interrupted, IsHeardWhileFitWaitsForTheLastValues) {
+  simulate_gpus(1);
+  const Model model(Net{});
+  model.compile(classifier());
+  testing_streams::Gate gate;
+  const auto stalled = on_step_end([&](Training& training) {
+    if (training.step() == 15) static_cast<void>(gate.close("GPU:0"));
+  });
+  std::thread user([&] {
+    const auto waits = [] {
+      for (const SyncTotals& each : sync_totals()) {
+        if (each.reason == SyncReason::value_read && each.waiting > 0) return true;
+      }
+      return false;
+    };
+    while (!waits()) std::this_thread::yield();
+    ::kill(::getpid(), SIGINT);
+    gate.open();
+  });
+  const History history = model.fit(data(), {.epochs = 2, .callbacks = {stalled}, .verbose = quiet});
+  user.join();
+  EXPECT_TRUE(history.was_interrupted);
+  EXPECT_EQ(history.epochs(), 2);
+  EXPECT_EQ(history.stopped, "") << "it made all its epochs";
 }
 
 TEST_F(Interrupted, TwiceDoesWhatItAlwaysDid) {

@@ -1,8 +1,12 @@
 // A model that fit trains over several devices learns as on one, has the same bits on each, and no step of it waits.
 #include <gmock/gmock.h>
 
+#include <deque>
+
 #include "data/saved_files.h"
+#include "streams/gate.h"
 #include "train/fit_problems.h"
+#include "tutti/exec/dispatch.h"
 
 namespace tutti::testing_fit {
 namespace {
@@ -13,7 +17,7 @@ class MirroredFit : public testing_data::SavedFiles, public testing::WithParamIn
  protected:
   void SetUp() override {
     SavedFiles::SetUp();
-    simulate_gpus(4);
+    simulate_gpus(4, {.pinned_copies = true});
   }
   static MirroredStrategy strategy() {
     std::vector<std::string> devices;
@@ -102,35 +106,73 @@ TEST_P(MirroredFit, ReplaysTheStepsOfAllReplicasAsOne) {
   EXPECT_THAT(lines, testing::IsEmpty());
 }
 
+// Running statistics are each replica's own, and validation reads them.
 TEST_P(MirroredFit, GoesOnFromACheckpointWithTheSameBits) {
-  struct Dropping {
-    Dense hidden{2, 16};
-    Dropout drop{0.3};
-    Dense out{16, 3};
-    [[nodiscard]] Tensor operator()(const Tensor& x) const { return out(drop(relu(hidden(x)))); }
-  };
   const MirroredStrategy over = strategy();
   const auto fresh = [&](std::uint64_t seed) {
     set_seed(seed);
-    Model<Dropping> out(over, [] { return Dropping{}; });
+    Model<DroppingNet> out(over, [] { return DroppingNet{}; });
     out.compile(classifier(adam(0.02)));
     return out;
   };
-  const Model<Dropping> whole = fresh(1);
-  const History wanted = whole.fit(data(), {.epochs = 3, .verbose = quiet});
+  const Model<DroppingNet> whole = fresh(1);
+  const History wanted = whole.fit(data(), {.epochs = 3, .validation = others(), .verbose = quiet});
   for (const std::int64_t place : {3, 7, 12}) {
     SCOPED_TRACE(place);
     static_cast<void>(fresh(1).fit(data(), {.epochs = 3,
+                                            .validation = others(),
                                             .callbacks = {checkpoints(path(), {.every_epochs = 0, .every_steps = place}),
                                                           on_step_end([&](Training& training) {
                                                             if (training.step() == place) training.stop("the test cuts here");
                                                           })},
                                             .verbose = quiet}));
-    const Model<Dropping> again = fresh(2);
-    const History history = again.fit(data(), {.epochs = 3, .verbose = quiet, .resume = path()});
+    const Model<DroppingNet> again = fresh(2);
+    const History history = again.fit(data(), {.epochs = 3, .validation = others(), .verbose = quiet, .resume = path()});
     EXPECT_EQ(history.values, wanted.values);
     EXPECT_EQ(all_weights(over, again.net()), all_weights(over, whole.net()));
   }
+}
+
+TEST_P(MirroredFit, GoesOnFromTheEndOfAnEpochOnOtherDevices) {
+  const Model many(strategy(), [] { return DroppingNet{}; });
+  many.compile(classifier());
+  static_cast<void>(many.fit(data(), {.callbacks = {checkpoints(path())}, .verbose = quiet}));
+  const Model one(DroppingNet{});
+  one.compile(classifier());
+  EXPECT_EQ(one.fit(data(), {.epochs = 2, .verbose = quiet, .resume = path()}).steps, 14);
+  static_cast<void>(one.fit(data(), {.callbacks = {checkpoints(path())}, .verbose = quiet}));
+  EXPECT_EQ(many.fit(data(), {.epochs = 1, .verbose = quiet, .resume = path()}).steps, 7);
+  EXPECT_EQ(weights_of(many.net()), weights_of(one.net()));
+}
+
+// The parts of batches as they are sent to the GPUs.
+class SentParts final : public Executor {
+ public:
+  void run(OpCall& call) override {
+    const bool is_part = call.op.name == "_Copy" && call.pinned != nullptr && !call.pinned->is_cpu() && is_pinned(call.tensor(0));
+    pass_on(call);
+    if (is_part) parts.push_back(call.outputs[0]);
+  }
+  std::vector<Tensor> parts;
+};
+
+// The streams of the ops stand still behind the first step; the parts of the two batches after the next one arrive all the same.
+TEST_P(MirroredFit, HasThePartsOfBatchesOnTheirDevicesBeforeTheirStepsAreSubmitted) {
+  const MirroredStrategy over = strategy();
+  const Model model(over, [] { return Net{}; });
+  model.compile(classifier());
+  SentParts sent;
+  const ExecutorScope seen(sent);
+  std::deque<testing_streams::Gate> gates(over.replicas());
+  const auto look = on_step_end([&](Training& training) {
+    for (std::size_t i = 0; i < gates.size() && training.step() == 1; ++i) static_cast<void>(gates[i].close(over.devices()[i]));
+    if (training.step() != 2) return;
+    for (const testing_streams::Gate& gate : gates) gate.await_entered();
+    EXPECT_EQ(sent.parts.size(), 2 * 4 * over.replicas()) << "inputs and labels of four batches";
+    for (const Tensor& part : sent.parts) part.sync({.timeout = std::chrono::seconds(30)});
+    for (testing_streams::Gate& gate : gates) gate.open();
+  });
+  EXPECT_EQ(model.fit(data(), {.callbacks = {look}, .verbose = quiet}).steps, 7);
 }
 
 TEST_P(MirroredFit, AsksForTheStrategyOfMirroredVariables) {

@@ -1,6 +1,14 @@
 // A progress bar fits its line, is not drawn too often, and gives way to lines or to nothing.
 #include <gmock/gmock.h>
 
+#include <fcntl.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <thread>
+
+#include "streams/gate.h"
 #include "train/fit_problems.h"
 #include "tutti/train/progress.h"
 
@@ -59,6 +67,70 @@ TEST(Progress, IsDrawnTenTimesASecondAtMost) {
   }
   EXPECT_EQ(drawn, 20);
   EXPECT_THAT(out.str(), testing::EndsWith("\r\x1b[KEpoch 3/10: loss 0.1235, accuracy 0.9871; 180 steps in 250.0 ms\n"));
+}
+
+// A device that stands still after three steps, while the host submits ten.
+TEST(Progress, BarCountsTheStepsThatAreDoneAndNotThoseSubmitted) {
+  simulate_gpus(1);
+  const Model model(Net{});
+  model.compile(classifier());
+  std::ostringstream out;
+  std::string bar;
+  testing_streams::Gate gate;
+  const auto look = [&](Training& training) {
+    if (training.step() == 3) static_cast<void>(gate.close("GPU:0"));
+    if (training.step() == 9) {
+      gate.await_entered();
+      const auto next_bar = Clock::now() + Progress::apart;
+      while (Clock::now() < next_bar) std::this_thread::yield();
+      out.str("");
+    }
+    if (training.step() == 10) {
+      bar = out.str();
+      gate.open();
+    }
+  };
+  static_cast<void>(
+      model.fit(Dataset(regions(96)).batch(8), {.callbacks = {on_step_end(look)}, .verbose = Verbosity::bar, .out = &out}));
+  EXPECT_THAT(bar, HasSubstr(" 3/12 "));
+}
+
+// The terminal of a window with 50 columns.
+TEST(Progress, OfAFitInATerminalIsABarAndThenALine) {
+  const int terminal = posix_openpt(O_RDWR | O_NOCTTY);
+  if (terminal < 0 || grantpt(terminal) != 0 || unlockpt(terminal) != 0) GTEST_SKIP() << "there are no terminals here";
+  const int window = ::open(ptsname(terminal), O_RDWR | O_NOCTTY);
+  ASSERT_GE(window, 0);
+  const winsize size{.ws_row = 20, .ws_col = 50, .ws_xpixel = 0, .ws_ypixel = 0};
+  ASSERT_EQ(ioctl(window, TIOCSWINSZ, &size), 0);
+  std::cout << std::flush;
+  const int before = ::dup(STDOUT_FILENO);
+  ::dup2(window, STDOUT_FILENO);
+  const Model model(Net{});
+  model.compile(classifier());
+  const auto data = Dataset(regions(40)).batch(8);
+  static_cast<void>(model.fit(data, {.epochs = 1}));
+  std::cout << std::flush;
+  ::dup2(before, STDOUT_FILENO);
+  std::string shown;  // comes in pieces
+  while (!shown.ends_with('\n')) {
+    char piece[4096];
+    const ssize_t count = ::read(terminal, piece, sizeof piece);
+    ASSERT_GT(count, 0);
+    shown.append(piece, static_cast<std::size_t>(count));
+  }
+  const std::size_t line = shown.find("\r\x1b[KEpoch 1/1: loss ");
+  ASSERT_NE(line, std::string::npos) << testing::PrintToString(shown);
+  EXPECT_THAT(shown, testing::EndsWith("s\r\n"));
+  std::istringstream bars(shown.substr(0, line));
+  int drawn = 0;
+  for (std::string bar; std::getline(bars, bar, '\r'); drawn += bar.empty() ? 0 : 1) {
+    if (bar.empty()) continue;
+    EXPECT_THAT(bar, testing::AllOf(StartsWith("Epoch 1/1 ["), testing::EndsWith("\x1b[K")));
+    EXPECT_LE(bar.size(), 49U + 3U) << bar;
+  }
+  EXPECT_GE(drawn, 1);
+  for (const int each : {window, terminal, before}) ::close(each);
 }
 
 TEST(Progress, OfAFitIsALineForEachEpochWhereThereIsNoTerminal) {

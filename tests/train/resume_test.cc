@@ -87,6 +87,25 @@ TEST_F(Resumed, GoesOnFromTheEndOfAnEpoch) {
   EXPECT_EQ(again.fit(data(), on).steps, 14) << "nothing is left to do";
 }
 
+// The loss of every batch is the same, so means over the epoch do not change either.
+TEST_F(Resumed, TellsMeansOverAllOfTheEpochItGoesOnIn) {
+  const Model<Net> one(Net{});
+  one.compile({.optimizer = sgd(1e-30), .loss = [](const Tensor& outputs, const Tensor&) { return mean(outputs) * 0 + 2; }});
+  static_cast<void>(one.fit(
+      data(), {.callbacks = {checkpoints(path(), {.every_epochs = 0, .every_steps = 4}), on_step_end([](Training& training) {
+                               if (training.step() == 4) training.stop("the test cuts here");
+                             })},
+               .verbose = quiet}));
+  std::vector<double> told;
+  static_cast<void>(one.fit(data(), {.callbacks = {on_step_end([&](Training& training) {
+                                       const auto found = training.values().find("loss");
+                                       if (found != training.values().end()) told.push_back(found->second);
+                                     })},
+                                     .verbose = quiet,
+                                     .resume = path()}));
+  EXPECT_THAT(told, testing::AllOf(testing::Not(testing::IsEmpty()), testing::Each(2.0)));
+}
+
 TEST_F(Resumed, KeepsWhatEarlyStoppingKnows) {
   // The loss cannot get better than in the first epoch: the rate is far too high.
   const auto spoilt = [](std::uint64_t seed) {

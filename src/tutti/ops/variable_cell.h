@@ -22,6 +22,8 @@ class VariableCell {
   [[nodiscard]] bool is_trainable() const noexcept {
     return is_trainable_.load(std::memory_order_relaxed) && !is_frozen_.load(std::memory_order_relaxed);
   }
+  // Also while it is frozen.
+  [[nodiscard]] bool is_trainable_by_itself() const noexcept { return is_trainable_.load(std::memory_order_relaxed); }
   void set_trainable(bool trainable) noexcept { is_trainable_.store(trainable, std::memory_order_relaxed); }
   // For a while: what is not trainable by itself is not afterwards either.
   void set_frozen(bool frozen) noexcept { is_frozen_.store(frozen, std::memory_order_relaxed); }

@@ -25,15 +25,16 @@ class Training {
 
   [[nodiscard]] virtual std::int64_t epoch() const = 0;  // from 0
   [[nodiscard]] virtual std::int64_t step() const = 0;   // how many were submitted, of all epochs
-  // Means over this epoch so far, as they were when they last reached the host: a step ago or more. At the end of an epoch, of
-  // the whole epoch and with those of the validation data. Nothing waits for them.
+  // Means over this epoch so far, as they were when they last reached the host: a step ago or more; empty until some have. Over
+  // processes, of the examples of this one. At the end of an epoch, for callbacks that read epochs, of the whole epoch and of all
+  // processes, with those of the validation data. Nothing waits for them.
   [[nodiscard]] virtual const NamedValues& values() const = 0;
   [[nodiscard]] virtual const History& history() const = 0;
   // All variables of the model.
   [[nodiscard]] virtual const std::vector<std::pair<std::string, Variable>>& variables() const = 0;
-  // No further step.
+  // No further step. Over processes all must call it after the same step.
   virtual void stop(std::string why) = 0;
-  // All that FitOptions::resume needs. Waits once for the values.
+  // All that FitOptions::resume needs. Waits once for the values. Over processes all must call it, and the first writes.
   virtual void save(const std::string& path) = 0;
 };
 

@@ -1,12 +1,16 @@
 // What a checkpoint of fit holds, and how a training goes on from one.
+#include <array>
+#include <bit>
 #include <charconv>
 #include <map>
 
 #include "tutti/base/text.h"
 #include "tutti/exec/generator.h"
-#include "tutti/mesh/world.h"
+#include "tutti/mesh/collectives.h"
+#include "tutti/ops/creation.h"
 #include "tutti/ops/indexing.h"
 #include "tutti/ops/manipulation.h"
+#include "tutti/ops/variable_cell.h"
 #include "tutti/train/fit_run.h"
 #include "tutti/train/safetensors.h"
 
@@ -68,31 +72,50 @@ template <class Visit>
 void FitRun::each_saved(Visit&& visit) {
   for (const auto& [name, variable] : trainer_.variables_) visit("model." + name, variable);
   for (const auto& [name, variable] : optimizer_variables_) visit("optimizer." + name, variable);
-  if (position_.batch > 0) visit(std::string("fit.sums"), saved_sums_);  // a row for each replica
+  for (auto& [name, rows] : rows_) visit("fit." + name, rows);
   for (std::size_t i = 0; i < options_.callbacks.size(); ++i) {
     options_.callbacks[i]->each_state(
         [&](const std::string& name, Tensor& state) { visit(text("fit.callbacks.", i, ".", name), state); });
   }
 }
 
+template <class F>
+Tensor FitRun::rows_of_all(F&& of_replica) const {
+  std::vector<Tensor> rows;
+  trainer_.on_each_replica([&](std::size_t) { rows.push_back(expand_dims(of_replica(), 0, site_)); });
+  if (!trainer_.is_of_one_process()) {
+    const Mesh& mesh = trainer_.strategy_->mesh();
+    return all_gather(rows, mesh, mesh.dims()[0].name, 0, site_)[0];
+  }
+  for (Tensor& each : rows) each = copy_to(each, trainer_.device_, site_);
+  const DeviceScope first(trainer_.device_, site_);
+  return concat(rows, 0, site_);
+}
+
+Trainer::NamedVariables FitRun::own_variables() const {
+  Trainer::NamedVariables out;
+  for (const auto& [name, variable] : trainer_.variables_) {
+    if (!variable.cell()->is_trainable_by_itself()) out.emplace_back("replicas." + name, variable);
+  }
+  return out;
+}
+
 void FitRun::save(const std::string& path) {
   settle(true);
-  if (!trainer_.is_of_one_process()) {
-    if (position_.batch > 0)
-      throw InvalidState("a checkpoint within an epoch is for models of one process; over several, write them at its end", site_);
-    if (process_rank() != 0) return;
-  }
-  std::vector<Tensor> rows;
-  trainer_.on_each_replica([&](std::size_t) { rows.push_back(trainer_.learnt_->value(site_)); });
-  for (Tensor& each : rows) each = copy_to(each, trainer_.device_, site_);
-  saved_sums_ = stack(rows, 0, site_);
   const Generator::Reserved draws = default_generator().position();
+  const std::array here{std::bit_cast<std::int64_t>(draws.key), std::bit_cast<std::int64_t>(draws.counter), examples_here_};
+  rows_ = {{"host", rows_of_all([&] { return constant(std::span(here), site_); })}};
+  if (position_.batch > 0) rows_["sums"] = rows_of_all([&] { return trainer_.learnt_->value(site_); });
+  if (trainer_.replicas_in_sync() > 1) {
+    for (const auto& [name, variable] : own_variables())
+      rows_[name] = rows_of_all([&v = variable, this] { return v.value(site_); });
+  }
+  if (trainer_.position(0) != 0) return;  // another process writes
   FileMetadata notes{{"fit.epoch", text(position_.epoch)},
                      {"fit.batch", text(position_.batch)},
                      {"fit.steps", text(history_.steps)},
                      {"fit.examples", text(examples_)},
                      {"fit.data", text(data_.examples(), " ", data_.batches())},
-                     {"fit.generator", text(draws.key, " ", draws.counter)},
                      {"fit.seconds", numbers_text(history_.seconds)}};
   for (const auto& [name, numbers] : history_.values) notes[std::string(history_prefix) + name] = numbers_text(numbers);
   NamedTensors tensors;
@@ -129,6 +152,8 @@ void FitRun::restore_history(const std::string& path) {
 }
 
 void FitRun::restore(const std::string& path) {
+  rows_ = {{"host", {}}, {"sums", {}}};
+  for (const auto& [name, variable] : own_variables()) rows_[name] = {};
   std::map<std::string, LoadTarget> targets;
   each_saved([&](const std::string& name, auto& held) {
     if constexpr (std::same_as<std::remove_cvref_t<decltype(held)>, Variable>) {
@@ -137,20 +162,31 @@ void FitRun::restore(const std::string& path) {
       add_named(targets, name, {.tensor = &held}, site_);
     }
   });
-  const auto draws = Notes(path, site_).numbers<std::uint64_t>("fit.generator");
-  if (draws.size() != 2) refuse(path, text("its generator has ", draws.size(), " numbers"), site_);
-  saved_sums_ = {};
   load_into(path, targets, site_);
-  if (position_.batch > 0) {
-    const Shape wanted{static_cast<std::int64_t>(trainer_.replicas()), static_cast<std::int64_t>(names_.size())};
-    if (!saved_sums_.is_defined() || !(saved_sums_.shape() == wanted))
-      refuse(path, text("it was written within an epoch, by a model of other replicas or metrics"), site_);
+  const Tensor& host_rows = rows_["host"];
+  if (!host_rows.is_defined() || host_rows.dtype() != DType::i64 || host_rows.rank() != 2 || host_rows.shape()[0] == 0 ||
+      host_rows.shape()[1] != 3)
+    refuse(path, "it does not say where the random numbers were", site_);
+  const auto replicas = static_cast<std::int64_t>(trainer_.replicas_in_sync());
+  const Shape per_replica{replicas, static_cast<std::int64_t>(names_.size())};
+  if (position_.batch > 0 && !(rows_["sums"].is_defined() && rows_["sums"].shape() == per_replica))
+    refuse(path, text("it was written within an epoch, by a model of other replicas or metrics"), site_);
+  // Of other replicas there is nothing to take over at the end of an epoch: those here begin with what the first had.
+  const auto assign_rows = [&](const Variable& variable, const Tensor& rows) {
+    if (!rows.is_defined() || rows.shape()[0] != replicas) return;
     trainer_.on_each_replica([&](std::size_t replica) {
-      const auto row = static_cast<std::int64_t>(replica);
-      trainer_.learnt_->assign(reshape(slice(saved_sums_, 0, {row, row + 1}, site_), {-1}, site_), site_);
+      const auto row = static_cast<std::int64_t>(trainer_.position(replica));
+      variable.assign(squeeze(slice(rows, 0, {row, row + 1}, site_), 0, site_), site_);
     });
-  }
-  default_generator().set_position({draws[0], draws[1]});
+  };
+  for (const auto& [name, variable] : own_variables()) assign_rows(variable, rows_[name]);
+  if (position_.batch > 0) assign_rows(*trainer_.learnt_, rows_["sums"]);
+  const AllowSync once("fit goes on from a checkpoint", site_);
+  const std::vector<std::int64_t> host = read<std::int64_t>(host_rows, site_);
+  const std::size_t row = host_rows.shape()[0] == replicas ? trainer_.position(0) : 0;
+  default_generator().set_position(
+      {std::bit_cast<std::uint64_t>(host[3 * row]), std::bit_cast<std::uint64_t>(host[3 * row + 1])});
+  examples_here_ = host[3 * row + 2];
 }
 
 }  // namespace tutti::detail

@@ -6,8 +6,10 @@
 
 #include "tutti/base/log.h"
 #include "tutti/base/text.h"
+#include "tutti/exec/stream.h"
 #include "tutti/mesh/world.h"
 #include "tutti/ops/manipulation.h"
+#include "tutti/ops/variable_cell.h"
 #include "tutti/place/scope.h"
 #include "tutti/train/parameters.h"
 
@@ -52,8 +54,10 @@ History FitRun::run() {
   each_callback(&Callback::on_begin);
   if (!options_.resume.empty()) restore(options_.resume);
   last_end_ = Clock::now();
-  while (position_.epoch < options_.epochs && !is_stopped_) run_epoch();
+  done_ = {.epoch = position_.epoch, .step = position_.batch};
+  while (position_.epoch < options_.epochs && !is_over()) run_epoch();
   settle(true);
+  check_interrupt();
   each_callback(&Callback::on_end);
   return std::move(history_);
 }
@@ -62,6 +66,8 @@ void FitRun::run_epoch() {
   epoch_ = position_.epoch;
   began_ = Clock::now();
   timed_ = 0;
+  values_.clear();
+  next_sample_ = began_;
   if (position_.batch == 0) {
     trainer_.learnt_->assign(0, site_);
     examples_ = 0;
@@ -69,9 +75,9 @@ void FitRun::run_epoch() {
   }
   {
     Destination::Feed feed(trainer_.destination_, data_, position_, site_);
-    while (!is_stopped_) {
+    while (!is_over()) {
       const std::optional<SharedBatch> batch = feed.next();
-      if (!batch) break;
+      if (!batch || is_over()) break;
       trainer_.learn(*batch);
       examples_ += batch->rows;
       examples_here_ += batch->rows_here();
@@ -80,7 +86,6 @@ void FitRun::run_epoch() {
       ++timed_;
       look();
       each_callback(&Callback::on_step_end);
-      check_interrupt();
     }
   }
   if (position_.batch == data_.batches() && !history_.was_interrupted) end_epoch();
@@ -102,7 +107,9 @@ void FitRun::end_epoch() {
   sample_.reset();
   position_ = {.epoch = epoch_ + 1};
   const auto reads = [](const auto& callback) { return callback->reads_epochs(); };
-  settle(std::any_of(options_.callbacks.begin(), options_.callbacks.end(), reads));
+  // Processes decide whether to stop where all of them are at the same step.
+  const bool decides = options_.stop_at_nan && !trainer_.is_of_one_process();
+  settle(decides || std::any_of(options_.callbacks.begin(), options_.callbacks.end(), reads));
   each_callback(&Callback::on_epoch_end);
 }
 
@@ -113,25 +120,42 @@ void FitRun::look() {
     if (const std::optional<std::vector<double>> sums = sample_->sums.try_get_all()) {
       for (std::size_t i = 0; i < names_.size(); ++i) values_[names_[i]] = (*sums)[i] / static_cast<double>(sample_->examples);
       sample_.reset();
-      check_finite(values_["loss"]);
+      check_finite(values_["loss"], trainer_.is_of_one_process());
     }
   } else if (now >= next_sample_) {
     sample_ = Sample{read_async<double>(trainer_.sums_here(*trainer_.learnt_), site_), examples_here_};
     next_sample_ = now + Progress::apart;
   }
-  if (progress_.is_due(now) && submitted_.empty()) progress_.draw(progress_of(epoch_), now);
+  if (!progress_.has_bar()) return;
+  marks_.push_back({epoch_, position_.batch, timed_, current_stream(trainer_.variables_[0].second.cell()->on()).last()});
+  if (progress_.is_due(now)) draw_bar(now);
 }
 
-ProgressState FitRun::progress_of(std::int64_t epoch) const {
-  ProgressState out{.epoch = epoch,
-                    .epochs = options_.epochs,
-                    .step = position_.batch,
-                    .steps = data_.batches(),
-                    .seconds = std::chrono::duration<double>(Clock::now() - began_).count(),
-                    .timed = timed_};
+void FitRun::draw_bar(Clock::time_point now) {
+  while (!marks_.empty() && ask_done(marks_.front().point)) {
+    done_ = marks_.front();
+    marks_.pop_front();
+  }
+  const Submitted* const first = submitted_.empty() ? nullptr : &submitted_.front();
+  const std::int64_t epoch = first != nullptr ? first->epoch : epoch_;
+  ProgressState state = progress_of(epoch, epoch == epoch_ ? values_ : NamedValues());
+  if (done_.epoch == epoch) {
+    state.step = done_.step;
+    state.timed = done_.timed;
+  } else if (done_.epoch > epoch) {
+    state.step = state.steps;
+    state.timed = first->timed;
+  }
+  const Clock::time_point began = std::max(first != nullptr ? first->began : began_, last_end_);
+  state.seconds = std::chrono::duration<double>(now - began).count();
+  progress_.draw(state, now);
+}
+
+ProgressState FitRun::progress_of(std::int64_t epoch, const NamedValues& values) const {
+  ProgressState out{.epoch = epoch, .epochs = options_.epochs, .steps = data_.batches()};
   for (const char* before : {"", "val_"}) {
     for (const std::string& name : names_) {
-      if (const auto found = values_.find(before + name); found != values_.end())
+      if (const auto found = values.find(before + name); found != values.end())
         out.values.emplace_back(found->first, found->second);
     }
   }
@@ -162,34 +186,42 @@ void FitRun::settle(bool waits) {
 }
 
 void FitRun::take(const Submitted& done, const std::vector<double>& sums, double seconds) {
-  values_.clear();
+  NamedValues values;
   for (std::size_t i = 0; i < sums.size(); ++i) {
     const bool is_validation = i >= names_.size();
     const std::string name = is_validation ? "val_" + names_[i - names_.size()] : names_[i];
-    values_[name] = sums[i] / static_cast<double>(is_validation ? done.validated : done.examples);
-    history_.values[name].push_back(values_[name]);
+    values[name] = sums[i] / static_cast<double>(is_validation ? done.validated : done.examples);
+    history_.values[name].push_back(values[name]);
   }
   history_.seconds.push_back(seconds);
-  ProgressState state = progress_of(done.epoch);
+  ProgressState state = progress_of(done.epoch, values);
   state.timed = done.timed;
   state.seconds = seconds;
   progress_.tell(state);
-  check_finite(values_["loss"]);
+  check_finite(values["loss"], true);
+  if (done.epoch == epoch_) values_ = std::move(values);  // else another has begun
 }
 
-void FitRun::check_finite(double loss) {
-  if (std::isfinite(loss) || has_told_of_nan_) return;
-  has_told_of_nan_ = true;
-  progress_.make_room();
-  log(LogLevel::warning, text("fit: the loss is ", loss, " in epoch ", epoch_ + 1, ", after at most ", history_.steps,
-                              " steps; FindNonFinite tells which op made the first value that is not finite"));
-  if (options_.stop_at_nan) stop(text("the loss is ", loss));
+void FitRun::check_finite(double loss, bool is_of_all) {
+  if (std::isfinite(loss)) return;
+  if (!has_told_of_nan_) {
+    has_told_of_nan_ = true;
+    progress_.make_room();
+    log(LogLevel::warning, text("fit: the loss is ", loss, " in epoch ", epoch_ + 1, ", after at most ", history_.steps,
+                                " steps; FindNonFinite tells which op made the first value that is not finite"));
+  }
+  if (options_.stop_at_nan && is_of_all) stop(text("the loss is ", loss));
 }
 
 void FitRun::check_interrupt() {
   if (history_.was_interrupted || !interrupts_.came()) return;
   history_.was_interrupted = true;
-  stop("Ctrl-C");
+  if (position_.epoch < options_.epochs) stop("Ctrl-C");
+}
+
+bool FitRun::is_over() {
+  check_interrupt();
+  return is_stopped_;
 }
 
 void FitRun::stop(std::string why) {

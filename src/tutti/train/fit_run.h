@@ -2,10 +2,12 @@
 #pragma once
 
 #include <deque>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "tutti/hal/point.h"
 #include "tutti/ops/reading.h"
 #include "tutti/train/interrupts.h"
 #include "tutti/train/trainer.h"
@@ -32,6 +34,13 @@ class FitRun final : public Training {
     Pending<double> sums;
     std::int64_t examples;
   };
+  // How far an epoch is once all before a point is done.
+  struct Mark {
+    std::int64_t epoch = 0;
+    std::int64_t step = 0;
+    std::int64_t timed = 0;  // of the steps, those that were made here
+    TimelinePoint point = {};
+  };
   // An epoch that was submitted, and whose values are on their way.
   struct Submitted {
     std::int64_t epoch;
@@ -50,9 +59,14 @@ class FitRun final : public Training {
   // Writes down the epochs whose values are there; `waits`: all of them.
   void settle(bool waits);
   void take(const Submitted& done, const std::vector<double>& sums, double seconds);
-  void check_finite(double loss);
+  // `is_of_all`: every process has the same loss at the same place.
+  void check_finite(double loss, bool is_of_all);
   void check_interrupt();
-  [[nodiscard]] ProgressState progress_of(std::int64_t epoch) const;
+  // No further step; asks whether Ctrl-C came.
+  [[nodiscard]] bool is_over();
+  // Of the first epoch whose values have not come, with the steps that the device has done.
+  void draw_bar(Clock::time_point now);
+  [[nodiscard]] ProgressState progress_of(std::int64_t epoch, const NamedValues& values) const;
   void each_callback(void (Callback::*told)(Training&));
 
   void restore(const std::string& path);
@@ -60,6 +74,11 @@ class FitRun final : public Training {
   // Calls visit(name, variable or tensor) for all that a checkpoint holds.
   template <class Visit>
   void each_saved(Visit&& visit);
+  // of_replica() of every replica of all processes, a row for each, on the first device of this one.
+  template <class F>
+  [[nodiscard]] Tensor rows_of_all(F&& of_replica) const;
+  // The model's variables that replicas assign on their own: the statistics of batches.
+  [[nodiscard]] Trainer::NamedVariables own_variables() const;
 
   Trainer& trainer_;
   const FitOptions& options_;
@@ -81,7 +100,9 @@ class FitRun final : public Training {
   Clock::time_point next_sample_;
   std::optional<Sample> sample_;
   std::deque<Submitted> submitted_;
-  Tensor saved_sums_;  // of a checkpoint within an epoch
+  std::deque<Mark> marks_;              // of steps that were not done when the bar was drawn
+  Mark done_;                           // the last that was
+  std::map<std::string, Tensor> rows_;  // what a checkpoint has of each replica
   NamedValues values_;
   History history_;
   bool is_stopped_ = false;

@@ -17,7 +17,7 @@ struct History {
   std::map<std::string, std::vector<double>> values;  // one for each epoch that was finished
   std::vector<double> seconds;                        // that each of them took
   std::int64_t steps = 0;                             // of all epochs, also those before a checkpoint that was gone on from
-  bool was_interrupted = false;                       // by Ctrl-C
+  bool was_interrupted = false;                       // by Ctrl-C, perhaps when all steps were made
   std::string stopped;                                // why it ended before its last epoch; empty: it did not
 
   [[nodiscard]] std::int64_t epochs() const noexcept { return static_cast<std::int64_t>(seconds.size()); }

@@ -45,6 +45,7 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
+  [[nodiscard]] bool has_bar() const noexcept { return has_bar_; }
   [[nodiscard]] bool is_due(Clock::time_point now) const noexcept { return has_bar_ && now >= next_; }
   void draw(const ProgressState& state, Clock::time_point now);
   // The epoch is over.

@@ -27,10 +27,12 @@ struct FitOptions {
   Batches validation = {};       // a data set, judged after every epoch
   Callbacks callbacks = {};
   Verbosity verbose = Verbosity::automatic;
-  std::ostream* out = nullptr;    // null: std::cout
-  std::string resume = {};        // goes on from this checkpoint, with the same bits as if it had never stopped
-  bool stop_at_nan = false;       // else fit says once that the loss is not finite, and goes on
-  bool stop_at_interrupt = true;  // Ctrl-C ends the training after the step, not the program; a second one does
+  std::ostream* out = nullptr;  // null: std::cout
+  std::string resume = {};      // goes on from this checkpoint, with the same bits as if it had never stopped
+  // Else fit says once that the loss is not finite, and goes on. Over processes it ends with the epoch, in all of them.
+  bool stop_at_nan = false;
+  // Ctrl-C ends the training, not the program; a second one does. Not over processes, where it is left as it is.
+  bool stop_at_interrupt = true;
 };
 
 struct PredictOptions {
@@ -65,9 +67,12 @@ class Trainer {
   void check_compiled(const char* asked, Site site) const;
   [[nodiscard]] Batches at_hand(const Batches& data, const char* asked, Site site) const;
   [[nodiscard]] std::size_t replicas() const noexcept { return strategy_ ? strategy_->replicas() : 1; }
-  [[nodiscard]] bool is_of_one_process() const noexcept {
-    return !strategy_ || strategy_->replicas() == strategy_->replicas_in_sync();
+  [[nodiscard]] std::size_t replicas_in_sync() const noexcept { return strategy_ ? strategy_->replicas_in_sync() : 1; }
+  // Of a replica of this process among all.
+  [[nodiscard]] std::size_t position(std::size_t replica) const {
+    return strategy_ ? strategy_->mesh().local_positions()[replica] : 0;
   }
+  [[nodiscard]] bool is_of_one_process() const noexcept { return replicas() == replicas_in_sync(); }
   // Calls function(replica) for each replica of this process, on its device.
   template <class F>
   void on_each_replica(F&& function) const {
