@@ -3,6 +3,8 @@
 
 #include <set>
 
+#include "streams/gate.h"
+#include "tutti/exec/dispatch.h"
 #include "tutti/tutti.h"
 
 namespace tutti {
@@ -85,6 +87,48 @@ TEST(Datasets, ReachADeviceAheadOfTimeWithoutAHostWait) {
   std::vector<std::int64_t> sums;
   for (const Tensor& each : kept) sums.push_back(item<std::int64_t>(each));
   EXPECT_THAT(sums, ElementsAre(4, 4, 2));
+}
+
+// Sees what is copied to a GPU: out of which memory, and on which streams.
+class CopiesToGpus final : public Executor {
+ public:
+  void run(OpCall& call) override {
+    if (call.op.name == "_Copy" && call.pinned != nullptr && !call.pinned->is_cpu()) {
+      ++(is_pinned(call.tensor(0)) ? pinned : pageable);
+      streams.insert(current_stream(*call.pinned).id());
+    }
+    pass_on(call);
+  }
+  int pinned = 0;
+  int pageable = 0;
+  std::set<StreamId> streams;
+};
+
+// The stream of the ops stands still, and batches arrive all the same.
+TEST(Datasets, ReachADeviceBeforeTheyAreAskedForOutOfPinnedMemoryOnAStreamOfTheirOwn) {
+  simulate_gpus(1, {.pinned_copies = true});
+  std::vector<std::tuple<Tensor, Tensor>> made;
+  const auto data = Dataset(ten()).shuffle(3).batch(2).prefetch("GPU:0").map(
+      [&](const std::tuple<Tensor, Tensor>& batch) { return made.emplace_back(batch); });
+  testing_streams::Gate gate;
+  static_cast<void>(gate.close("GPU:0"));
+  gate.await_entered();
+  CopiesToGpus copies;
+  auto epoch = data.epoch();
+  {
+    const ExecutorScope seen(copies);
+    static_cast<void>(epoch.next());
+  }
+  ASSERT_EQ(made.size(), 3U) << "one was asked for";
+  for (const auto& [x, y] : made) {
+    x.sync({.timeout = std::chrono::seconds(30)});
+    y.sync({.timeout = std::chrono::seconds(30)});
+  }
+  EXPECT_EQ(copies.pinned, 6);
+  EXPECT_EQ(copies.pageable, 0);
+  EXPECT_EQ(copies.streams.size(), 1U);
+  EXPECT_FALSE(copies.streams.contains(default_stream("GPU:0").id()));
+  for (const SyncTotals& each : sync_totals()) EXPECT_NE(each.reason, SyncReason::pageable_staging) << each.site.to_string();
 }
 
 TEST(Datasets, RefuseWhatIsNoTable) {
