@@ -5,7 +5,10 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
+#include <mutex>
+#include <streambuf>
 #include <thread>
 
 #include "streams/gate.h"
@@ -93,6 +96,59 @@ TEST(Progress, BarCountsTheStepsThatAreDoneAndNotThoseSubmitted) {
   static_cast<void>(
       model.fit(Dataset(regions(96)).batch(8), {.callbacks = {on_step_end(look)}, .verbose = Verbosity::bar, .out = &out}));
   EXPECT_THAT(bar, HasSubstr(" 3/12 "));
+}
+
+// Output that may be looked at while it is written.
+class Screen final : public std::streambuf {
+ public:
+  [[nodiscard]] std::string text() const {
+    const std::lock_guard lock(mutex_);
+    return text_;
+  }
+
+ private:
+  int_type overflow(int_type character) override {
+    const std::lock_guard lock(mutex_);
+    text_ += traits_type::to_char_type(character);
+    return character;
+  }
+  mutable std::mutex mutex_;
+  std::string text_;
+};
+
+// The host has submitted all twelve steps and waits for their values; the device stands still after three and after eight.
+TEST(Progress, BarGoesOnWhileFitWaitsForWhatItSubmitted) {
+  simulate_gpus(1);
+  const Model model(Net{});
+  model.compile(classifier());
+  testing_streams::Gate early;
+  testing_streams::Gate late;
+  const auto look = [&](Training& training) {
+    if (training.step() == 3) static_cast<void>(early.close("GPU:0"));
+    if (training.step() == 8) static_cast<void>(late.close("GPU:0"));
+  };
+  Screen screen;
+  std::ostream out(&screen);
+  std::thread device([&] {
+    const auto host_waits = [] {
+      const std::vector<SyncTotals> all = sync_totals();
+      return std::any_of(all.begin(), all.end(), [](const SyncTotals& each) { return each.waiting > 0; });
+    };
+    while (!host_waits()) std::this_thread::yield();
+    const auto next_bar = Clock::now() + Progress::apart;
+    while (Clock::now() < next_bar) std::this_thread::yield();
+    const std::size_t before = screen.text().size();
+    early.open();
+    const auto deadline = Clock::now() + std::chrono::seconds(10);
+    while (screen.text().size() == before && Clock::now() < deadline) std::this_thread::yield();
+    late.open();
+  });
+  const std::uint64_t demand = sync_counts().demand;
+  static_cast<void>(
+      model.fit(Dataset(regions(96)).batch(8), {.callbacks = {on_step_end(look)}, .verbose = Verbosity::bar, .out = &out}));
+  device.join();
+  EXPECT_THAT(screen.text(), testing::ContainsRegex("\\] [4-8]/12 "));
+  EXPECT_LE(sync_counts().demand, demand + 2);
 }
 
 // The terminal of a window with 50 columns.

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <iostream>
+#include <span>
 
 #include "tutti/base/log.h"
 #include "tutti/base/text.h"
 #include "tutti/exec/stream.h"
+#include "tutti/hal/door.h"
 #include "tutti/mesh/world.h"
 #include "tutti/ops/manipulation.h"
 #include "tutti/ops/variable_cell.h"
@@ -16,6 +18,8 @@
 namespace tutti::detail {
 
 namespace {
+
+constexpr const char* reads_epoch = "fit reads the values of an epoch";
 
 std::ostream& output_of(const FitOptions& options) { return options.out != nullptr ? *options.out : std::cout; }
 
@@ -162,13 +166,29 @@ ProgressState FitRun::progress_of(std::int64_t epoch, const NamedValues& values)
   return out;
 }
 
+// Nothing can be drawn in a wait for the values, which may be one for hundreds of steps.
+void FitRun::await_steps() {
+  const AllowSync once(reads_epoch, site_);
+  BlockingRegion waiting(SyncReason::value_read, site_);
+  while (!marks_.empty()) {
+    waiting.await(std::span(&marks_.front().point, 1), std::nullopt);
+    done_ = marks_.front();
+    marks_.pop_front();
+    const Clock::time_point now = Clock::now();
+    if (!progress_.is_due(now)) continue;
+    settle(false);
+    if (!submitted_.empty()) draw_bar(now);
+  }
+}
+
 void FitRun::settle(bool waits) {
+  if (waits && !submitted_.empty() && !marks_.empty()) await_steps();
   std::vector<std::vector<double>> came;
   for (const Submitted& each : submitted_) {
     std::optional<std::vector<double>> sums = each.sums.try_get_all();
     if (!sums && !waits) break;
     if (waits) {
-      const AllowSync once("fit reads the values of an epoch", site_);
+      const AllowSync once(reads_epoch, site_);
       sums = each.sums.get_all(Intent::store, site_);
     }
     came.push_back(std::move(*sums));

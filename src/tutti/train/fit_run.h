@@ -64,6 +64,8 @@ class FitRun final : public Training {
   void check_interrupt();
   // No further step; asks whether Ctrl-C came.
   [[nodiscard]] bool is_over();
+  // Until the device has done all that was submitted, with the bar.
+  void await_steps();
   // Of the first epoch whose values have not come, with the steps that the device has done.
   void draw_bar(Clock::time_point now);
   [[nodiscard]] ProgressState progress_of(std::int64_t epoch, const NamedValues& values) const;
