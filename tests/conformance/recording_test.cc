@@ -3,6 +3,7 @@
 
 #include <cstring>
 #include <functional>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -79,6 +80,19 @@ TEST_P(Recording, OfAnOpOfTheUsersOwnRunsAgainOnFreshInputs) {
   record_and_run_again({"call_op", [&](const Inputs& in) -> Results {
                           return {call_op(own, std::vector{transpose(in.x)}, Attributes(ScaleAttributes{3}))[0] + 1};
                         }});
+}
+
+TEST_P(Recording, OfADrawGoesOnWhenItsGeneratorIsGone) {
+  std::optional<Generator> own(std::in_place, 7);
+  Recorder recorder;
+  Tensor drawn;
+  {
+    const ExecutorScope scope(recorder);
+    drawn = uniform({8}, {.generator = &*own});
+  }
+  own.emplace(99);  // another one, where the first one was
+  const Tensor next = recorder.replay({})[recorder.slot_of(drawn)];
+  EXPECT_TRUE(are_same(concat({drawn, next}), uniform({16}, {.key = 7})));
 }
 
 TEST_P(Recording, SeesNothingOfWhatTheRuntimeDoesOnTheWay) {

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -147,6 +148,16 @@ TEST_P(Capture, DrawsAdvance) {
   set_seed(4);
   for (std::uint64_t i = 0; i < 4; ++i) EXPECT_EQ(numbers(step(some(i))), wanted[i]);
   EXPECT_NE(wanted[0], wanted[1]);
+}
+
+TEST_P(Capture, AGeneratorThatIsGoneIsDrawnFromAsBefore) {
+  std::optional<Generator> own(std::in_place, 7);
+  Generator same(7);
+  const auto step = capture([&](const Tensor& x) { return x + uniform(x.shape(), {.generator = &*own}); });
+  for (std::uint64_t i = 0; i < 4; ++i) {
+    if (i == 2) own.emplace(99);  // another one, where the first one was
+    EXPECT_EQ(numbers(step(some(i))), numbers(some(i) + uniform({4, 6}, {.generator = &same}))) << i;
+  }
 }
 
 TEST_P(Capture, GradientsDropWhatTheirReplayDropped) {

@@ -14,9 +14,10 @@ std::uint64_t system_seed() {
 }  // namespace
 
 Generator::Generator() : Generator(system_seed()) {}
+Generator::Generator(std::uint64_t seed) : state_(new State(seed)) {}
 
 // All accesses are in one order: who finds the same even version before and after has read between two seeds, not amid one.
-void Generator::set_position(const Reserved& position) noexcept {
+void Generator::State::set_position(const Reserved& position) noexcept {
   std::uint64_t version = version_.load() & ~std::uint64_t{1};
   while (!version_.compare_exchange_weak(version, version + 1)) version &= ~std::uint64_t{1};
   key_.store(position.key);
@@ -24,9 +25,7 @@ void Generator::set_position(const Reserved& position) noexcept {
   version_.store(version + 2);
 }
 
-void Generator::set_seed(std::uint64_t seed) noexcept { set_position({.key = seed}); }
-
-Generator::Reserved Generator::position() const noexcept {
+Generator::Reserved Generator::State::position() const noexcept {
   for (;;) {
     const std::uint64_t version = version_.load();
     const Reserved here{key_.load(), counter_.load()};
@@ -35,7 +34,7 @@ Generator::Reserved Generator::position() const noexcept {
   }
 }
 
-Generator::Reserved Generator::reserve(std::uint64_t blocks) noexcept {
+Generator::Reserved Generator::State::reserve(std::uint64_t blocks) noexcept {
   for (;;) {
     const std::uint64_t version = version_.load();
     const Reserved got{key_.load(), counter_.fetch_add(blocks)};

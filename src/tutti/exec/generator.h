@@ -5,6 +5,8 @@
 #include <atomic>
 #include <cstdint>
 
+#include "tutti/base/intrusive.h"
+
 namespace tutti {
 
 // Any thread may draw from it at any time: no lock, no wait.
@@ -12,7 +14,7 @@ class Generator {
  public:
   // Seeded by the system: other numbers in every run.
   Generator();
-  explicit Generator(std::uint64_t seed) noexcept : key_(seed) {}
+  explicit Generator(std::uint64_t seed);
   Generator(const Generator&) = delete;
   Generator& operator=(const Generator&) = delete;
   ~Generator() = default;
@@ -20,7 +22,7 @@ class Generator {
   // Begins anew, with the numbers of that seed.
   void set_seed(std::uint64_t seed) noexcept;
   // The last one.
-  [[nodiscard]] std::uint64_t seed() const noexcept { return key_.load(); }
+  [[nodiscard]] std::uint64_t seed() const noexcept;
 
   struct Reserved {
     std::uint64_t key = 0;
@@ -33,21 +35,45 @@ class Generator {
   [[nodiscard]] Reserved position() const noexcept;
   void set_position(const Reserved& position) noexcept;
 
+  // What it hands out numbers from. Who keeps a call holds it: its draws go on when the generator is gone.
+  class State;
+  [[nodiscard]] State& state() const noexcept { return *state_; }
+
+ private:
+  Ref<State> state_;
+};
+
+class Generator::State final : public Counted {
+ public:
+  explicit State(std::uint64_t seed) noexcept : key_(seed) {}
+  void release() noexcept { delete this; }
+
+  [[nodiscard]] std::uint64_t seed() const noexcept { return key_.load(); }
+  Reserved reserve(std::uint64_t blocks) noexcept;
+  [[nodiscard]] Reserved position() const noexcept;
+  void set_position(const Reserved& position) noexcept;
+
  private:
   std::atomic<std::uint64_t> key_;
   std::atomic<std::uint64_t> counter_{0};
   std::atomic<std::uint64_t> version_{0};  // odd while a seed is being set
 };
 
+inline void Generator::set_seed(std::uint64_t seed) noexcept { set_position({.key = seed}); }
+inline std::uint64_t Generator::seed() const noexcept { return state_->seed(); }
+inline Generator::Reserved Generator::reserve(std::uint64_t blocks) noexcept { return state_->reserve(blocks); }
+inline Generator::Reserved Generator::position() const noexcept { return state_->position(); }
+inline void Generator::set_position(const Reserved& position) noexcept { state_->set_position(position); }
+
 // Numbers a call takes from a generator when it runs; its attributes begin with the key and the counter to be filled in. Calls
 // that follow each other may be parts of one draw: the first of them takes the blocks of all.
 struct Draw {
-  Generator* generator = nullptr;  // null: the attributes say which
-  std::uint64_t blocks = 0;        // of the whole draw
-  std::uint64_t skipped = 0;       // those of them before this part
-  std::uint32_t whole = 0;         // the number of the draw that this is a part of; 0: it is all of one
-  std::uint32_t part = 0;          // ascends among the parts
-  bool repeats = false;            // no generator: the attributes have what an earlier call drew, as in its gradient
+  Generator::State* generator = nullptr;  // null: the attributes say which
+  std::uint64_t blocks = 0;               // of the whole draw
+  std::uint64_t skipped = 0;              // those of them before this part
+  std::uint32_t whole = 0;                // the number of the draw that this is a part of; 0: it is all of one
+  std::uint32_t part = 0;                 // ascends among the parts
+  bool repeats = false;                   // no generator: the attributes have what an earlier call drew, as in its gradient
 };
 
 // What the last draw took, for the parts of it that follow.

@@ -48,6 +48,7 @@ RecordedCall::RecordedCall(const OpCall& call)
       data_(call.data != nullptr ? call.data->keep() : nullptr),
       called_as_(call.called_as),
       draw_(call.draw),
+      generator_(call.draw.generator),
       attributes_(call.attributes),
       place_(CallPlace::here()) {
   if (call.like != nullptr) like_ = Tensor(Ref<TensorImpl>(const_cast<TensorImpl*>(call.like)));

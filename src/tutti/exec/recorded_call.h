@@ -68,6 +68,7 @@ class RecordedCall {
   std::shared_ptr<const CallData> data_;
   CalledAs called_as_;
   Draw draw_;
+  Ref<Generator::State> generator_;  // that of the draw
   Attributes attributes_;
   std::vector<RecordedInput> inputs_;
   CallPlace place_;

@@ -51,6 +51,7 @@ struct RecordedLaunch {
   DeviceStream* stream = nullptr;
   Attributes attributes;
   Draw draw;
+  Ref<Generator::State> generator;  // that of the draw
   std::size_t drawn =
       nowhere;  // which of the record's draws it takes its numbers from: its own, or again those of an earlier one
   std::uint16_t inputs = 0;

@@ -133,6 +133,7 @@ void Recorder::launched(const Launched& launch) {
     made.draw = current_.call->draw;
     made.drawn = drawn_.size();
     drawn_.push_back({made.op, detail::read_as<Generator::Reserved>(made.attributes.data())});
+    made.generator = Ref<Generator::State>(made.draw.generator);
   } else if (is_own_op && current_.call->draw.repeats) {
     made.drawn = drawn_before(*made.op, made.attributes);
   }

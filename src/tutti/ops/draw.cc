@@ -15,7 +15,7 @@ Draw detail::numbers_for(const DrawSource& source, std::int64_t elements, std::i
         text(source.function, ": the counter ", source.counter, " was given without the key it counts for; give that too"), site);
   }
   Generator& generator = source.generator != nullptr ? *source.generator : default_generator();
-  return {&generator, static_cast<std::uint64_t>((elements + per_block - 1) / per_block)};
+  return {&generator.state(), static_cast<std::uint64_t>((elements + per_block - 1) / per_block)};
 }
 
 }  // namespace tutti
