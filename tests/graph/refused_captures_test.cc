@@ -56,6 +56,21 @@ TEST_P(RefusedCaptures, ListAllThatStandsInTheWay) {
   EXPECT_EQ(read<float>(fine(some(4))), read<float>(some(4) + 1));
 }
 
+TEST_P(RefusedCaptures, AnArgumentThatIsKeptOutsideIsRefused) {
+  Tensor kept;
+  const auto step = capture([&](const Tensor& x, const std::vector<Tensor>& more) {
+    kept = more[1];
+    return x + more[0];
+  });
+  const std::vector<Tensor> more{some(2), some(3)};
+  const std::string told = refusal_of(step, some(1), more);
+  EXPECT_THAT(told, HasSubstr("argument 3 at "));
+  EXPECT_THAT(told, HasSubstr("is kept outside, where a replay would not renew it; return it"));
+  EXPECT_THAT(told, HasSubstr("1 thing "));
+  const auto gives_it_back = capture([&](const Tensor& x) { return std::vector{x, x}; });
+  EXPECT_EQ(refusal_of(gives_it_back, some(1)), "was not refused");
+}
+
 TEST_P(RefusedCaptures, ALoopWithoutABoundIsRefused) {
   const auto step = capture([](const Tensor& x) {
     const auto is_large = [](const std::vector<Tensor>& state) { return greater(max(state[0]), 1); };

@@ -1,8 +1,11 @@
 // Variables inside captured functions: updated in place, snapshots stay, eager code sees what replays wrote.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <mutex>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "conformance/backend.h"
@@ -10,6 +13,10 @@
 
 namespace tutti::conformance {
 namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
 
 class CapturedVariables : public OnBackend {};
 
@@ -108,6 +115,26 @@ TEST_P(CapturedVariables, OneMadeByTheFirstCallIsRecordedByTheSecond) {
   for (int i = 0; i < 4; ++i) step(some(1));
   EXPECT_EQ(runs, 2);
   EXPECT_EQ(numbers(made->value()), numbers(some(1) + some(1) + some(1) + some(1)));
+}
+
+TEST_P(CapturedVariables, AFunctionThatMakesAnotherInEveryCallIsToldOnceThatItIsNeverRecorded) {
+  std::mutex mutex;
+  std::vector<std::string> told;
+  set_log_sink([&](LogLevel, std::string_view line) {
+    const std::lock_guard lock(mutex);
+    told.emplace_back(line);
+  });
+  std::vector<Variable> made;
+  const Site line;
+  const Site captured;
+  const auto step = capture([&](const Tensor& x) { made.emplace_back(x * 2, line); }, {}, captured);
+  step(some(1));
+  EXPECT_THAT(told, IsEmpty()) << "a first call may make variables";
+  for (std::uint64_t i = 2; i < 5; ++i) step(some(i));
+  set_log_sink({});
+  ASSERT_THAT(told, ElementsAre(HasSubstr(captured.to_string())));
+  EXPECT_THAT(told[0], HasSubstr("the variable made at " + line.to_string()));
+  for (std::uint64_t i = 1; i < 5; ++i) EXPECT_EQ(numbers(made[i - 1]), numbers(some(i) * 2));
 }
 
 TEST_P(CapturedVariables, OneOfTheFunctionsOwnBeginsAnew) {

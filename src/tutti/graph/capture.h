@@ -61,15 +61,21 @@ class Captured {
     // The function gets tensors of its own, so that an argument can be told from the same tensor taken from elsewhere. What lies
     // behind a pointer is not ours to change.
     std::size_t place = 0;
+    std::vector<Tensor*> own;
     each_leaf(arguments, [&](auto& leaf) {
-      if constexpr (std::same_as<std::remove_reference_t<decltype(leaf)>, Tensor>) {
-        if (leaf.is_defined() && &leaf != key.tensors()[place])
-          leaf = detail::view_of(leaf, leaf.shape(), leaf.strides(), leaf.impl().offset());
-      }
       if constexpr (std::same_as<std::remove_cvref_t<decltype(leaf)>, Tensor>) {
         if (!leaf.is_defined()) return;
-        if (&leaf == key.tensors()[place++]) Mirrors::drop(leaf.impl());
-        recorder.add_input(leaf);
+        const bool is_the_callers = &leaf == key.tensors()[place++];
+        bool is_own = false;
+        if constexpr (std::same_as<std::remove_reference_t<decltype(leaf)>, Tensor>) {
+          if (!is_the_callers) {
+            leaf = detail::view_of(leaf, leaf.shape(), leaf.strides(), leaf.impl().offset());
+            own.push_back(&leaf);
+            is_own = true;
+          }
+        }
+        if (is_the_callers) Mirrors::drop(leaf.impl());
+        recorder.add_input(leaf, is_own);
       }
     });
     const auto run = [&]() -> Result {
@@ -79,9 +85,11 @@ class Captured {
     std::vector<Tensor> tensors;
     if constexpr (std::is_void_v<Result>) {
       run();
+      for (Tensor* each : own) *each = Tensor();
       keep(key, recorder, tensors, nullptr);
     } else {
       Result out = run();
+      for (Tensor* each : own) *each = Tensor();
       auto empty = std::make_shared<Result>(out);
       each_leaf(*empty, [&](auto& leaf) {
         if constexpr (std::same_as<std::remove_cvref_t<decltype(leaf)>, Tensor>) tensors.push_back(std::exchange(leaf, Tensor()));
@@ -95,6 +103,8 @@ class Captured {
             std::shared_ptr<const void> empty) const {
     if (std::unique_ptr<graph::Record> record = recorder.finish(results, graphs_->site()))
       graphs_->keep(key, std::move(record), std::move(empty));
+    else
+      graphs_->note_unrecorded(key, recorder.lasting_variable());
   }
 
   std::shared_ptr<F> function_;

@@ -78,6 +78,20 @@ void GraphCache::keep(const CallKey& key, std::unique_ptr<Record> record, std::s
   }
 }
 
+void GraphCache::note_unrecorded(const CallKey& key, Site variable) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!(unrecorded_ == key.words())) {
+      unrecorded_ = key.words();
+      return;
+    }
+    if (std::exchange(has_warned_, true)) return;
+  }
+  log(LogLevel::warning,
+      text("the function captured at ", site_.to_string(), " has run twice and was not recorded, because the variable made at ",
+           variable.to_string(), " lives on; as long as each call makes one, none is replayed: make it in the first call only"));
+}
+
 std::vector<std::shared_ptr<const Entry>> GraphCache::entries() const {
   const std::lock_guard lock(mutex_);
   return {entries_.begin(), entries_.end()};

@@ -42,6 +42,8 @@ class GraphCache {
   std::shared_ptr<const Entry> find(const CallKey& key);
   // Keeps the record of a first call, or under TUTTI_GRAPHS=check compares it with that of the first.
   void keep(const CallKey& key, std::unique_ptr<Record> record, std::shared_ptr<const void> result);
+  // Says once that a call is never replayed because it makes a variable that lives on, and makes another one when it is repeated.
+  void note_unrecorded(const CallKey& key, Site variable);
   [[nodiscard]] std::vector<std::shared_ptr<const Entry>> entries() const;
 
  private:
@@ -50,6 +52,8 @@ class GraphCache {
   mutable std::mutex mutex_;
   std::vector<std::shared_ptr<Entry>> entries_;
   std::uint64_t uses_ = 0;
+  CallKey::Words unrecorded_;  // the last call that was not
+  bool has_warned_ = false;
 };
 
 // The results of one more run of it, as the function gave them.

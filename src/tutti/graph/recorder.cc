@@ -43,7 +43,7 @@ std::string rule_of(SyncReason reason) {
 Recording::Recording(Recorder& recorder, Site site)
     : calls_(recorder), syncs_("capture", std::make_unique<HeardSyncs>(recorder), site), launches_(recorder) {}
 
-void Recorder::add_input(const Tensor& x) {
+void Recorder::add_input(const Tensor& x, bool is_own) {
   const std::size_t slot = record_->slots.size();
   const Buffer& memory = *x.impl().buffer();
   record_->slots.push_back({.kind = Slot::Kind::input,
@@ -55,6 +55,7 @@ void Recorder::add_input(const Tensor& x) {
   by_tensor_[&x.impl()] = slot;
   inputs_.push_back(x);
 }
+  is_own_.push_back(is_own);
 
 std::size_t Recorder::add_slot(Slot slot, const Buffer& memory) {
   slot.device = &memory.device();
@@ -132,8 +133,8 @@ void Recorder::launched(const Launched& launch) {
   if (is_own_op && current_.call->draw.generator != nullptr) {
     made.draw = current_.call->draw;
     made.drawn = drawn_.size();
-    drawn_.push_back({made.op, detail::read_as<Generator::Reserved>(made.attributes.data())});
     made.generator = Ref<Generator::State>(made.draw.generator);
+    drawn_.push_back({made.op, detail::read_as<Generator::Reserved>(made.attributes.data())});
   } else if (is_own_op && current_.call->draw.repeats) {
     made.drawn = drawn_before(*made.op, made.attributes);
   }
@@ -317,13 +318,24 @@ std::unique_ptr<Record> Recorder::finish(std::span<const Tensor> results, Site c
     made = {slot_of(tensor), tensor.dtype(), tensor.shape(), tensor.strides(), tensor.offset()};
     made.offset -= start_of(made.slot) / static_cast<std::ptrdiff_t>(size_of(made.dtype));
   }
+  look_for_kept(results, captured);
+  offenders_.insert(offenders_.end(), offenders_elsewhere_.begin(),
+void Recorder::look_for_kept(std::span<const Tensor> results, Site captured) {
+  const auto is_kept = [&](const Tensor& x) {
+    const auto is_it = [&](const Tensor& result) { return result.is_defined() && &result.impl() == &x.impl(); };
+    return !x.impl().is_unique() && std::none_of(results.begin(), results.end(), is_it);
+  };
   for (const Made& made : made_) {
-    const TensorImpl& tensor = made.tensor.impl();
-    const auto is_result = [&](const Tensor& result) { return result.is_defined() && &result.impl() == &tensor; };
-    if (!tensor.is_unique() && std::none_of(results.begin(), results.end(), is_result))
+    if (is_kept(made.tensor))
       refuse(made.op->name.c_str(), made.site, "its result is kept outside, where a replay would not renew it; return it");
   }
-  offenders_.insert(offenders_.end(), offenders_elsewhere_.begin(),
+  for (std::size_t i = 0; i < inputs_.size(); ++i) {
+    if (!is_own_[i] || !is_kept(inputs_[i])) continue;
+    offenders_.push_back(
+        {text("argument ", i + 1), captured, "it is kept outside, where a replay would not renew it; return it"});
+  }
+}
+
                     offenders_elsewhere_.end());  // the others are no longer heard
   if (!offenders_.empty()) {
     std::string message = text("the function captured at ", captured.to_string(), " cannot be replayed; ", offenders_.size(),
@@ -333,7 +345,9 @@ std::unique_ptr<Record> Recorder::finish(std::span<const Tensor> results, Site c
   }
   made_.clear();
   for (const Slot& slot : record_->slots) {
-    if (slot.cell && slot.cell->number() >= first_cell_ && slot.cell.use_count() > 1) return nullptr;
+    if (!slot.cell || slot.cell->number() < first_cell_ || slot.cell.use_count() == 1) continue;
+    lasting_variable_ = slot.cell->storage().impl().buffer()->site();
+    return nullptr;
   }
   return std::move(record_);
 }

@@ -29,8 +29,8 @@ class Recorder final : public Executor, public LaunchListener {
  public:
   explicit Recorder(bool keeps_calls) : keeps_calls_(keeps_calls), first_cell_(VariableCell::next_number()) {}
 
-  // What a replay gets other values for. The tensor is one of its own, that nobody else holds.
-  void add_input(const Tensor& x);
+  // What a replay gets other values for. `is_own`: the tensor was made for the function, and nobody holds it when that is done.
+  void add_input(const Tensor& x, bool is_own);
 
   void run(OpCall& call) override;
   void launched(const Launched& launch) override;
@@ -38,9 +38,11 @@ class Recorder final : public Executor, public LaunchListener {
   void refuse(const char* op, Site site, const std::string& rule) override;
   void heard_sync(const SyncRequest& request);
 
-  // When the function has returned these. Throws CaptureRefused. Null: it made variables that live on, as a first call may;
-  // the next call makes the record.
+  // When the function has returned these, and its arguments are gone. Throws CaptureRefused. Null: it made a variable that lives
+  // on, as a first call may; the next call makes the record.
   std::unique_ptr<Record> finish(std::span<const Tensor> results, Site captured);
+  // Where it was made.
+  [[nodiscard]] Site lasting_variable() const noexcept { return lasting_variable_; }
 
  private:
   struct Made {
@@ -79,6 +81,7 @@ class Recorder final : public Executor, public LaunchListener {
   [[nodiscard]] std::ptrdiff_t start_of(std::size_t slot) const { return starts_[slot]; }
 
   const bool keeps_calls_;
+  void look_for_kept(std::span<const Tensor> results, Site captured);
   const std::uint64_t first_cell_;  // those with higher numbers were made by the function
   std::unique_ptr<Record> record_ = std::make_unique<Record>();
   std::vector<std::ptrdiff_t> starts_;  // of inputs: where the tensor begins in its memory
@@ -91,6 +94,7 @@ class Recorder final : public Executor, public LaunchListener {
     const OpRow* op;
     Generator::Reserved numbers;
   };
+  std::vector<bool> is_own_;  // by input
   std::vector<Drawn> drawn_;
   std::vector<Offender> offenders_;
   Current current_;
@@ -99,6 +103,7 @@ class Recorder final : public Executor, public LaunchListener {
   std::mutex mutex_;
   std::unordered_map<const Buffer*, Stranger> strangers_;
   std::vector<Offender> offenders_elsewhere_;
+  Site lasting_variable_;
 };
 
 // While it lives, the thread's calls and launches are recorded.
