@@ -21,10 +21,12 @@ namespace {
 
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
 constexpr std::uint64_t programs = 12;
+constexpr std::uint64_t few_programs = 3;
 constexpr std::uint64_t captures = 40;
 constexpr std::uint64_t small_captures = 200;
 #else
 constexpr std::uint64_t programs = 300;
+constexpr std::uint64_t few_programs = 30;
 constexpr std::uint64_t captures = 100;
 constexpr std::uint64_t small_captures = 10'000;
 #endif
@@ -42,13 +44,13 @@ class CapturedPrograms : public OnBackend {
     }
     return (asked != 0 ? asked : 1) + 1000 * before;
   }
-
-  // Now and then with tensors so large that element-wise kernels are fused.
-  [[nodiscard]] ProgramOptions options(std::uint64_t seed) const {
-    const bool is_large = seed % 10 == 0;
-    return {.side = is_large ? 182 : 6, .most_steps = is_large ? 20U : 50U};
-  }
 };
+
+// Now and then with tensors so large that element-wise kernels are fused.
+ProgramOptions options(std::uint64_t seed) {
+  const bool is_large = seed % 10 == 0;
+  return {.side = is_large ? 182 : 6, .most_steps = is_large ? 20U : 50U};
+}
 
 void compare(const std::vector<Tensor>& wanted, const std::vector<Tensor>& given, const std::string& what,
              const std::string& told) {
@@ -59,13 +61,11 @@ void compare(const std::vector<Tensor>& wanted, const std::vector<Tensor>& given
                                               << to_string(wanted[i]) << "\nin what was " << told;
 }
 
-TEST_P(CapturedPrograms, GiveThePlainRunsValues) {
-  const std::uint64_t first = first_seed();
-  const std::uint64_t count = GetParam().backend == "cuda" ? 30 : programs;  // there each is compiled
+void give_the_plain_runs_values(std::uint64_t first, std::uint64_t count, const std::vector<std::string>& devices) {
   for (std::uint64_t seed = first; seed < first + count; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
-    Program eager(seed, all_devices(), options(seed));
-    Program captured(seed, all_devices(), options(seed));
+    Program eager(seed, devices, options(seed));
+    Program captured(seed, devices, options(seed));
     const auto step = capture([&](const std::vector<Tensor>& inputs) { return captured.run(inputs); });
     std::vector<Tensor> held;
     std::vector<Tensor> wanted_of_held;
@@ -78,13 +78,28 @@ TEST_P(CapturedPrograms, GiveThePlainRunsValues) {
       const std::vector<Tensor> given = step(captured.inputs(seed * 100 + call * 7, layout));
       compare(wanted, given, "result", explain(step));
       compare(eager.variables(), captured.variables(), "variable", explain(step));
-      if (HasFatalFailure()) return;
+      if (testing::Test::HasFatalFailure()) return;
       held.insert(held.end(), given.begin(), given.end());
       wanted_of_held.insert(wanted_of_held.end(), wanted.begin(), wanted.end());
     }
     compare(wanted_of_held, held, "held result", explain(step));
-    if (HasFatalFailure()) return;
+    if (testing::Test::HasFatalFailure()) return;
   }
+}
+
+TEST_P(CapturedPrograms, GiveThePlainRunsValues) {
+  const std::uint64_t count = GetParam().backend == "cuda" ? 30 : programs;  // there each is compiled
+  give_the_plain_runs_values(first_seed(), count, all_devices());
+}
+
+TEST_P(CapturedPrograms, GiveThePlainRunsValuesWhereNothingIsFused) {
+  ASSERT_EQ(::setenv("TUTTI_FUSION", "off", 1), 0);
+  give_the_plain_runs_values(first_seed() + 400, few_programs, all_devices());
+}
+
+TEST_P(CapturedPrograms, CallTheSameAgainWhereEachCallIsCompared) {
+  ASSERT_EQ(::setenv("TUTTI_GRAPHS", "check", 1), 0);
+  give_the_plain_runs_values(first_seed() + 500, few_programs, all_devices());
 }
 
 // Waits for all of it, and swallows what it is told.

@@ -51,6 +51,23 @@ TEST(CheckedCaptures, SeeConstantsOfTheHostsAndBranches) {
   }
 }
 
+TEST(CheckedCaptures, SeeThatAnotherVariableIsReadOrWritten) {
+  ASSERT_EQ(::setenv("TUTTI_GRAPHS", "check", 1), 0);
+  const Variable first(some(1));
+  const Variable second(some(2));
+  for (const bool is_written : {false, true}) {
+    const Variable* used = &first;
+    const auto step = capture([&](const Tensor& x) {
+      if (is_written) used->assign(x);
+      return is_written ? x * 2 : x + *used;
+    });
+    (void)step(some(3));
+    EXPECT_NO_THROW((void)step(some(3)));
+    used = &second;
+    EXPECT_THROW((void)step(some(3)), InvalidState) << is_written;
+  }
+}
+
 TEST(CheckedCaptures, DoNotMindThatDrawsAdvance) {
   ASSERT_EQ(::setenv("TUTTI_GRAPHS", "check", 1), 0);
   const auto step = capture([](const Tensor& x) { return grad([](const Tensor& y) { return sum(dropout(y, 0.5)); })(x); });

@@ -53,9 +53,10 @@ void Recorder::add_input(const Tensor& x, bool is_own) {
                             .input = slot});
   starts_.push_back(x.impl().kernel_address() - memory.kernel_address());
   by_tensor_[&x.impl()] = slot;
+  if (keeps_calls_) (void)name_of(x.impl());
   inputs_.push_back(x);
-}
   is_own_.push_back(is_own);
+}
 
 std::size_t Recorder::add_slot(Slot slot, const Buffer& memory) {
   slot.device = &memory.device();
@@ -132,8 +133,8 @@ void Recorder::launched(const Launched& launch) {
   const bool is_own_op = current_.call != nullptr && &current_.call->op == made.op;
   if (is_own_op && current_.call->draw.generator != nullptr) {
     made.draw = current_.call->draw;
-    made.drawn = drawn_.size();
     made.generator = Ref<Generator::State>(made.draw.generator);
+    made.drawn = drawn_.size();
     drawn_.push_back({made.op, detail::read_as<Generator::Reserved>(made.attributes.data())});
   } else if (is_own_op && current_.call->draw.repeats) {
     made.drawn = drawn_before(*made.op, made.attributes);
@@ -197,6 +198,7 @@ std::size_t Recorder::bind(const std::shared_ptr<VariableCell>& cell, Site site)
 void Recorder::note_outputs(OpCall& call) {
   for (std::size_t i = 0; i < call.outputs.size(); ++i) {
     const Tensor& output = call.outputs[i];
+    if (keeps_calls_ && output.is_defined()) (void)name_of(output.impl());
     if (!output.is_defined() || by_tensor_.contains(&output.impl())) continue;
     std::size_t slot = nowhere;
     for (const auto& [memory, of_input] : current_.inputs) {
@@ -215,6 +217,15 @@ std::size_t Recorder::drawn_before(const OpRow& op, const Attributes& attributes
   return nowhere;
 }
 
+std::size_t Recorder::name_of(const TensorImpl& tensor) { return names_.try_emplace(&tensor, names_.size()).first->second; }
+
+std::string Recorder::name_of(const VariableCell& cell) {
+  if (cell.number() < first_cell_) return text("variable ", cell.number());
+  auto found = std::find(new_cells_.begin(), new_cells_.end(), cell.number());
+  if (found == new_cells_.end()) found = new_cells_.insert(found, cell.number());
+  return text("new variable ", found - new_cells_.begin());
+}
+
 void Recorder::note_call(const OpCall& call) {
   if (!keeps_calls_) return;
   Attributes attributes = call.attributes;
@@ -226,9 +237,13 @@ void Recorder::note_call(const OpCall& call) {
       line += text(" ", to_string(input.scalar_dtype));
       for (const std::byte each : input.scalar) line += text(":", static_cast<int>(each));
     } else {
-      line += text(" ", to_string(input.tensor->dtype()), to_string(input.tensor->shape()), " of ", slot_of(*input.tensor));
+      const std::size_t before = names_.size();
+      line += text(" ", to_string(input.tensor->dtype()), to_string(input.tensor->shape()), " of ", name_of(*input.tensor));
+      if (names_.size() != before) named_.emplace_back(Ref<TensorImpl>(const_cast<TensorImpl*>(input.tensor)));
     }
   }
+  if (call.op.kind == OpKind::read || call.op.kind == OpKind::update)
+    line += text(" of ", name_of(call.data_as<CellData>().cell()));
   if (call.op.kind == OpKind::constant && call.data != nullptr && call.wanted != nullptr) {
     const std::size_t bytes = checked_bytes(call.wanted->dtype, call.wanted->shape, call.site);
     const std::string_view held(reinterpret_cast<const char*>(call.data_as<HostBytes>().data()), bytes);
@@ -310,16 +325,6 @@ void Recorder::run(OpCall& call) {
   note_outputs(call);
 }
 
-std::unique_ptr<Record> Recorder::finish(std::span<const Tensor> results, Site captured) {
-  for (const Tensor& result : results) {
-    RecordedResult& made = record_->results.emplace_back();
-    if (!result.is_defined()) continue;
-    const TensorImpl& tensor = result.impl();
-    made = {slot_of(tensor), tensor.dtype(), tensor.shape(), tensor.strides(), tensor.offset()};
-    made.offset -= start_of(made.slot) / static_cast<std::ptrdiff_t>(size_of(made.dtype));
-  }
-  look_for_kept(results, captured);
-  offenders_.insert(offenders_.end(), offenders_elsewhere_.begin(),
 void Recorder::look_for_kept(std::span<const Tensor> results, Site captured) {
   const auto is_kept = [&](const Tensor& x) {
     const auto is_it = [&](const Tensor& result) { return result.is_defined() && &result.impl() == &x.impl(); };
@@ -336,6 +341,16 @@ void Recorder::look_for_kept(std::span<const Tensor> results, Site captured) {
   }
 }
 
+std::unique_ptr<Record> Recorder::finish(std::span<const Tensor> results, Site captured) {
+  for (const Tensor& result : results) {
+    RecordedResult& made = record_->results.emplace_back();
+    if (!result.is_defined()) continue;
+    const TensorImpl& tensor = result.impl();
+    made = {slot_of(tensor), tensor.dtype(), tensor.shape(), tensor.strides(), tensor.offset()};
+    made.offset -= start_of(made.slot) / static_cast<std::ptrdiff_t>(size_of(made.dtype));
+  }
+  look_for_kept(results, captured);
+  offenders_.insert(offenders_.end(), offenders_elsewhere_.begin(),
                     offenders_elsewhere_.end());  // the others are no longer heard
   if (!offenders_.empty()) {
     std::string message = text("the function captured at ", captured.to_string(), " cannot be replayed; ", offenders_.size(),

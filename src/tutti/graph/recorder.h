@@ -73,37 +73,43 @@ class Recorder final : public Executor, public LaunchListener {
   std::size_t bind(const std::shared_ptr<VariableCell>& cell, Site site);
   void note_outputs(OpCall& call);
   void note_call(const OpCall& call);
+  // In the order in which calls name them, which is the same in every run; slots also tell what the runtime does on the way.
+  std::size_t name_of(const TensorImpl& tensor);
+  std::string name_of(const VariableCell& cell);
   void order(OpCall& call);
   // Which draw of this op these are the numbers of, as in a gradient of dropout; nowhere: none.
   [[nodiscard]] std::size_t drawn_before(const OpRow& op, const Attributes& attributes) const;
   void hold_stream(DeviceStream& stream);
   void add_offender(std::vector<Offender>& to, const char* op, Site site, const std::string& rule) const;
+  void look_for_kept(std::span<const Tensor> results, Site captured);
   [[nodiscard]] std::ptrdiff_t start_of(std::size_t slot) const { return starts_[slot]; }
 
   const bool keeps_calls_;
-  void look_for_kept(std::span<const Tensor> results, Site captured);
   const std::uint64_t first_cell_;  // those with higher numbers were made by the function
   std::unique_ptr<Record> record_ = std::make_unique<Record>();
   std::vector<std::ptrdiff_t> starts_;  // of inputs: where the tensor begins in its memory
   std::unordered_map<const TensorImpl*, std::size_t> by_tensor_;
   std::unordered_map<const Buffer*, std::size_t> by_memory_;
+  std::unordered_map<const TensorImpl*, std::size_t> names_;
+  std::vector<Tensor> named_;             // what is held for its name alone
+  std::vector<std::uint64_t> new_cells_;  // their numbers
   std::vector<Tensor> inputs_;
+  std::vector<bool> is_own_;  // by input
   std::vector<Made> made_;
   std::map<std::pair<std::uint32_t, std::uint64_t>, std::size_t> events_;  // by the points they got
   struct Drawn {
     const OpRow* op;
     Generator::Reserved numbers;
   };
-  std::vector<bool> is_own_;  // by input
   std::vector<Drawn> drawn_;
   std::vector<Offender> offenders_;
+  Site lasting_variable_;
   Current current_;
   const std::thread::id thread_ = std::this_thread::get_id();
   // Held by the thread of the function where it changes by_memory_ and slots, and by others that look at them.
   std::mutex mutex_;
   std::unordered_map<const Buffer*, Stranger> strangers_;
   std::vector<Offender> offenders_elsewhere_;
-  Site lasting_variable_;
 };
 
 // While it lives, the thread's calls and launches are recorded.
