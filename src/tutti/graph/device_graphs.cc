@@ -106,11 +106,7 @@ bool can_be_in_graph(const Record& record, const RecordedLaunch& launch, const s
 
 std::vector<bool> Graph::find_alone() const {
   std::vector<bool> out(record_->launches.size(), false);
-  std::vector<bool> changes(record_->slots.size(), false);
-  for (std::size_t i = 0; i < changes.size(); ++i) changes[i] = record_->slots[i].kind == Slot::Kind::input;
-  for (const RecordedResult& each : record_->results) {
-    if (each.slot != nowhere && record_->slots[each.slot].kind == Slot::Kind::value) changes[each.slot] = true;
-  }
+  const std::vector<bool> changes = find_changing(*record_);
   RecordingStreams streams;
   for (std::size_t i = 0; i < out.size(); ++i) {
     const RecordedLaunch& launch = record_->launches[i];
@@ -246,6 +242,11 @@ std::string Graph::source_at(std::size_t launch) const {
     }
   }
   return {};
+}
+
+bool Graph::is_one_by_one(std::size_t segment) const {
+  const Segment& of = plan_.segments[segment];
+  return stream_graphs(of.on->device().backend()) != nullptr && of.launches.size() > 1 && !parts_[segment]->graph;
 }
 
 bool Graph::values_of(const Part& part, const Flight& flight, std::vector<std::uint64_t>& values) {

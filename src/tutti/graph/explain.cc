@@ -54,7 +54,7 @@ static std::string explain(const Graph& graph) {
     const Segment& segment = plan.segments[i];
     out += text("  submission ", i + 1, " on stream ", index_of(segment.stream->id()), " of ", segment.on->name());
     for (std::size_t k = 0; k < segment.after.size(); ++k) out += text(k == 0 ? ", after " : ", ", segment.after[k] + 1);
-    out += "\n";
+    out += graph.is_one_by_one(i) ? ", one by one, because the driver makes no graph of them\n" : "\n";
     for (const std::size_t number : segment.launches) {
       const RecordedLaunch& launch = record.launches[number];
       out += !is_fused(graph, number) ? "    " : plan.group_of[number] == number ? "    fused " : "        + ";

@@ -36,6 +36,8 @@ class Graph : public std::enable_shared_from_this<Graph> {
   [[nodiscard]] const Plan& plan() const noexcept { return plan_; }
   // Of the kernel that a launch begins; empty: it begins none.
   [[nodiscard]] std::string source_at(std::size_t launch) const;
+  // Where devices have graphs of their own: whether a submission of several kernels is none.
+  [[nodiscard]] bool is_one_by_one(std::size_t segment) const;
   [[nodiscard]] std::uint64_t replays() const noexcept { return replays_.load(std::memory_order_relaxed); }
 
  private:

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <tuple>
 
 #include "tutti/graph/fusion.h"
@@ -102,6 +103,7 @@ class Cutter {
       : record_(record),
         stands_alone_(stands_alone),
         plan_(plan),
+        changes_(find_changing(record)),
         written_by_(record.slots.size(), nowhere),
         read_by_(record.slots.size()) {}
 
@@ -132,7 +134,7 @@ class Cutter {
     for (const std::size_t segment : after) close(segment);
     auto found = open_.find(launch.stream);
     const bool fits = found != open_.end() && !stands_alone_[number] && !plan_.segments[found->second].stands_alone &&
-                      std::all_of(after.begin(), after.end(), [&](std::size_t each) {
+                      has_room(found->second, launch) && std::all_of(after.begin(), after.end(), [&](std::size_t each) {
                         const auto& known = plan_.segments[found->second].after;
                         return std::find(known.begin(), known.end(), each) != known.end();
                       });
@@ -146,6 +148,18 @@ class Cutter {
     note(number, mine);
   }
 
+  // A device's graph is given the addresses that change, and two numbers for each draw.
+  bool has_room(std::size_t segment, const RecordedLaunch& launch) {
+    if (stream_graphs(launch.on->device().backend()) == nullptr) return true;
+    const auto& known = values_[segment];
+    std::set<std::size_t> more;
+    for (const RecordedUse& use : launch.uses) {
+      if (changes_[use.slot] && !known.slots.contains(use.slot)) more.insert(use.slot);
+    }
+    const std::size_t draws = known.draws + (launch.drawn != nowhere ? 1 : 0);
+    return known.slots.size() + more.size() + 2 * draws <= most_graph_values;
+  }
+
   void close(std::size_t segment) {
     const auto found = open_.find(plan_.segments[segment].stream);
     if (found != open_.end() && found->second == segment) open_.erase(found);
@@ -156,7 +170,10 @@ class Cutter {
     Segment& segment = plan_.segments[mine];
     segment.launches.push_back(number);
     segment.traffic_bytes += launch.traffic_bytes;
+    values_.resize(plan_.segments.size());
+    if (launch.drawn != nowhere) ++values_[mine].draws;
     for (const RecordedUse& use : launch.uses) {
+      if (changes_[use.slot]) values_[mine].slots.insert(use.slot);
       if (use.is_write) {
         written_by_[use.slot] = mine;
         read_by_[use.slot].clear();
@@ -169,6 +186,13 @@ class Cutter {
   const Record& record_;
   const std::vector<bool>& stands_alone_;
   Plan& plan_;
+  const std::vector<bool> changes_;  // by slot
+  // By segment: what changes from replay to replay.
+  struct Values {
+    std::set<std::size_t> slots;
+    std::size_t draws = 0;
+  };
+  std::vector<Values> values_;
   std::vector<std::size_t> written_by_;            // by slot: the segment
   std::vector<std::vector<std::size_t>> read_by_;  // since it was written
   std::map<DeviceStream*, std::size_t> open_;
@@ -196,6 +220,15 @@ void note_uses(const Record& record, const Plan& plan, Segment& segment) {
 }
 
 }  // namespace
+
+std::vector<bool> find_changing(const Record& record) {
+  std::vector<bool> out;
+  for (const Slot& slot : record.slots) out.push_back(slot.kind == Slot::Kind::input);
+  for (const RecordedResult& each : record.results) {
+    if (each.slot != nowhere && record.slots[each.slot].kind == Slot::Kind::value) out[each.slot] = true;
+  }
+  return out;
+}
 
 DeviceMemory& memory_for(const Slot& slot) {
   Runtime& instance = runtime(Site{});

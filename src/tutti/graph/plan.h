@@ -60,6 +60,9 @@ struct Plan {
 // once; the relu of a layer, which the layer does.
 void leave_out_copies(Record& record);
 
+// By slot: in memory that is another one in every replay, an argument's or a result's.
+std::vector<bool> find_changing(const Record& record);
+
 // Where memory like that of the slot comes from.
 DeviceMemory& memory_for(const Slot& slot);
 

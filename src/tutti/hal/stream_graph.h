@@ -2,6 +2,7 @@
 // Only for hardware with graphs of its own; a stream of threads runs such a row as it is.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -31,6 +32,9 @@ class StreamGraph {
   // Once that launch is done.
   virtual std::vector<Complaint> finish(void* launched) = 0;
 };
+
+// Values that one graph can be given.
+inline constexpr std::size_t most_graph_values = 31;
 
 // Hands one of the calls over with these values: addresses, counts of drawn numbers. May throw.
 using IssueWith = std::function<void(std::size_t call, std::span<const std::uint64_t> values)>;

@@ -17,7 +17,7 @@ namespace {
 // Their differences are no powers of three times this, so a word that changes by one of them holds that value alone. A multiple
 // of what kernels ask of an address, so that they choose as before.
 constexpr std::uint64_t first_step = 256;
-constexpr std::size_t most_values = 32;
+constexpr std::size_t most_values = most_graph_values + 1;  // the last: where the traps are
 
 std::array<std::uint64_t, most_values> steps() {
   std::array<std::uint64_t, most_values> out{};
