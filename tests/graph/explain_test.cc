@@ -54,6 +54,21 @@ TEST_P(Explained, AsAPageItDrawsEveryKernelEveryPassAndEveryValue) {
   if (const char* const file = std::getenv("TUTTI_TEST_PAGE")) std::ofstream(file) << page;
 }
 
+TEST_P(Explained, ValuesOfAChainOfProductsTakeEachOthersPlaces) {
+  if (GetParam().backend == "cuda") GTEST_SKIP() << "there only those of more than 64 MiB do";
+  const auto step = capture([](const Tensor& x) {
+    Tensor y = x;
+    for (int i = 0; i < 6; ++i) y = matmul(y, x);
+    return y;
+  });
+  (void)step(some(1, {64, 64}));
+  // Five of 16 KiB are not given back, and no more than two are needed at a time.
+  EXPECT_THAT(explain(step), HasSubstr("memory: 32 KiB planned, where each value in memory of its own would take 80 KiB"));
+  Tensor wanted = some(2, {64, 64});
+  for (int i = 0; i < 6; ++i) wanted = matmul(wanted, some(2, {64, 64}));
+  EXPECT_TRUE(is_same(step(some(2, {64, 64})), wanted));
+}
+
 TEST_P(Explained, NamesCannotEndAnElementOfThePage) {
   register_op({.name = "<script>", .function = "odd", .infer = [](Inference& in) { in.output(DType::f32, {1}); }},
               {.cpu = [](const KernelCall&, KernelContext&) {}, .sim = [](const KernelCall&, KernelContext&) {}});

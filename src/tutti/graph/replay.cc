@@ -154,6 +154,7 @@ FailureRef Graph::run(std::size_t segment, const Flight& flight, KernelContext& 
   Part& part = *parts_[segment];
   patch(part, flight);
   const bool traced = journal::is_recording();
+  const bool is_in_caller = context.stream == nullptr;
   FailureRef first;
   const auto fault_of = [&](std::size_t number) -> FailureRef {
     const KernelCall& call = part.calls[number].call;
@@ -183,12 +184,12 @@ FailureRef Graph::run(std::size_t segment, const Flight& flight, KernelContext& 
     }
     if (traced) [[unlikely]]
       journal::record({.kind = journal::EventKind::run,
-                       .stream = point.stream,
+                       .stream = is_in_caller ? StreamId::none : point.stream,
                        .name = each.fused != 0 ? "fused" : each.call.op->name.c_str(),
                        .site = each.call.site,
                        .begin = begin,
                        .end = now(),
-                       .value = point.value});
+                       .value = is_in_caller ? 0 : point.value});
   }
   return first;
 }
