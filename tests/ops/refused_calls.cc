@@ -3,6 +3,15 @@
 
 namespace tt = tutti;
 
+class Closed {
+ public:
+  explicit Closed(tt::Tensor weight);
+  tt::Tensor operator()(const tt::Tensor& x) const;
+
+ private:
+  tt::Tensor weight_;
+};
+
 void refused(const tt::Tensor& x, const tt::Tensor& i) {
   tt::zeros(2, 3);                 // write zeros({2, 3})
   tt::ones(2, 3, tt::DType::f64);  // write ones({2, 3})
@@ -55,4 +64,6 @@ void refused(const tt::Tensor& x, const tt::Tensor& i) {
   (void)tt::read_async(x);         // write read_async<float>(x)
   (void)tt::try_read(x);           // write try_read<float>(x)
   tt::constant({1, 0L});           // no matching function for call to
+  tt::parameters(Closed(x));       // give this class an each_member
+  tt::save("a", Closed(x));        // give this class an each_member
 }

@@ -125,4 +125,25 @@ TEST(GradientsOfCollectives, AMeanDividesByTheMembers) {
   job.expect_success();
 }
 
+TEST(ShardedGradients, OverProcessesAreThoseOfTheWholeTensor) {
+  Job job(2, [](int) {
+    simulate_gpus(2);
+    const Mesh mesh = create_distributed_mesh({{"x", 2}, {"y", 2}}, {"GPU:0", "GPU:1"});
+    const Tensor x = uniform({4, 6}, {.key = 1, .dtype = DType::f64});
+    const Tensor w = uniform({6, 4}, {.key = 2, .dtype = DType::f64});
+    const auto whole = grad<0, 1>([](const Tensor& a, const Tensor& b) { return sum(square(matmul(a, b))); })(x, w);
+    for (const char* of_x : {"x", "y"}) {
+      const auto [slope_x, slope_w] = grad<0, 1>([](const ShardedTensor& a, const ShardedTensor& b) {
+        return sum(square(matmul(a, b)));
+      })(shard(x, Layout({of_x, unsharded}, mesh)), shard(w, Layout::replicated(mesh, 2)));
+      const auto agree = [](const ShardedTensor& found, const Tensor& expected) {
+        return item<bool>(allclose(to_tensor(found, "CPU:0"), expected));
+      };
+      require(agree(slope_x, std::get<0>(whole)), std::string("of the rows, over ") + of_x);
+      require(agree(slope_w, std::get<1>(whole)), std::string("of what every device has, with rows over ") + of_x);
+    }
+  });
+  job.expect_success();
+}
+
 }  // namespace tutti

@@ -34,7 +34,23 @@ class ShardedTensor {
   // Asks, never blocks.
   [[nodiscard]] bool is_ready(Site site = {}) const;
 
+  // For flatten.h: the layout as text, which tells graphs apart, and the shards.
+  template <class Visit>
+  void each_member(Visit&& visit) {
+    visit_members(*this, visit);
+  }
+  template <class Visit>
+  void each_member(Visit&& visit) const {
+    visit_members(*this, visit);
+  }
+
  private:
+  template <class Self, class Visit>
+  static void visit_members(Self& self, Visit& visit) {
+    const std::string layout = self.is_defined() ? self.layout_.to_string() : std::string();
+    visit("layout", layout);
+    visit("shards", self.shards_);
+  }
   [[nodiscard]] const ShardedTensor& checked(Site site) const;
 
   Layout layout_;

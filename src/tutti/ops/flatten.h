@@ -1,11 +1,13 @@
 // The tensors and variables inside a value: any nesting of tensors, variables, vectors, arrays, pairs, tuples, optionals, maps,
-// pointers and plain structs. Numbers, texts and the like are passed by. A class that is no plain struct says what it holds:
+// pointers and plain structs. Numbers, texts, functions and the like are passed by. A class that is no plain struct says what it
+// holds, if only nothing; one that does not is refused, since a tensor in it would be missed:
 //   template <class Visit> void each_member(Visit&& visit) { visit("weight", weight_); visit("bias", bias_); }
 #pragma once
 
 #include <array>
 #include <concepts>
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -51,10 +53,19 @@ concept PointerLike = std::is_object_v<std::remove_pointer_t<T>> && (std::is_poi
 template <class T>
 concept PlainStruct = std::is_aggregate_v<std::remove_const_t<T>> && std::is_class_v<T> && !std::is_empty_v<T> && !ListLike<T>;
 
+template <class T>
+constexpr bool is_function = false;
+template <class Result, class... Arguments>
+constexpr bool is_function<std::function<Result(Arguments...)>> = true;
+// What a tensor cannot be in: it is no bytes that may be copied.
+template <class T>
+concept WithoutTensors =
+    std::is_empty_v<T> || is_function<T> || (std::is_trivially_copyable_v<T> && !std::convertible_to<const T&, const Tensor&>);
+
 }  // namespace detail
 
 // Calls visit(name, value) for each tensor, variable, number, enumerator and text, in the order of declaration. A name is the way
-// there: "layers.0.weight".
+// there: "layers.0.weight". A visitor that has visit.after(value) gets a class as well, after what that says it holds.
 template <class T, class F>
 void each_value(const std::string& name, T& value, F&& visit) {
   using Plain = std::remove_const_t<T>;
@@ -63,6 +74,7 @@ void each_value(const std::string& name, T& value, F&& visit) {
     visit(name, value);
   } else if constexpr (detail::SaysItsMembers<T>) {
     value.each_member([&](const char* member, auto& field) { each_value(within(member), field, visit); });
+    if constexpr (requires { visit.after(value); }) visit.after(value);
   } else if constexpr (detail::TupleLike<T>) {
     [&]<std::size_t... i>(std::index_sequence<i...>) {
       (each_value(within(std::to_string(i)), std::get<i>(value), visit), ...);
@@ -82,6 +94,10 @@ void each_value(const std::string& name, T& value, F&& visit) {
     if (value) each_value(name, *value, visit);
   } else if constexpr (detail::PlainStruct<T>) {
     each_field(value, [&](std::string_view field, auto& member) { each_value(within(std::string(field)), member, visit); });
+  } else {
+    static_assert(detail::WithoutTensors<Plain>,
+                  "give this class an each_member, with a visit for each member that holds tensors or variables: template <class "
+                  "Visit> void each_member(Visit&& visit) const { visit(\"weight\", weight_); } (of a lambda make such a class)");
   }
 }
 

@@ -85,7 +85,21 @@ Tape::Slot Tape::slot_of(const TensorImpl* x) const {
   return found == known_.end() ? none : found->second;
 }
 
+thread_local std::vector<Tensor>* Tape::taken_by_unseen = nullptr;
+
+void Tape::note_taken(const OpCall& call) const {
+  for (std::size_t i = 0; i < call.inputs().size(); ++i) {
+    if (slot_of(call.inputs()[i].tensor) == none) continue;
+    const auto is_it = [&](const Tensor& known) { return known.ref().get() == call.inputs()[i].tensor; };
+    if (std::none_of(taken_by_unseen->begin(), taken_by_unseen->end(), is_it)) taken_by_unseen->push_back(call.tensor(i));
+  }
+}
+
 void Tape::run(OpCall& call) {
+  if (taken_by_unseen != nullptr) {
+    note_taken(call);
+    return pass_on(call);
+  }
   if (call.op.kind == OpKind::read) return read_variable(call);
   if (call.op.kind == OpKind::update) return update_variable(call);
   const bool depends = std::any_of(call.inputs().begin(), call.inputs().end(),
@@ -186,9 +200,8 @@ void Tape::record(OpCall& call) {
   bool has_real_output = false;
   for (std::size_t i = 0; i < call.outputs.size(); ++i) {
     const Tensor& made = call.outputs[i];
-    const bool is_real = made.is_defined() && is_floating(made.dtype());
-    // A row that gives its input back has done nothing.
-    if (is_real && slot_of(made.ref().get()) != none && call.outputs.size() == 1) return;
+    // A row that gives its input back has done nothing to it.
+    const bool is_real = made.is_defined() && is_floating(made.dtype()) && slot_of(made.ref().get()) == none;
     if (is_real && !has_real_output) node.on = &device_of(made, call.site);
     has_real_output = has_real_output || is_real;
     node.to.push_back(is_real ? new_slot() : none);
@@ -247,22 +260,27 @@ void Tape::step_back(Node& node, std::vector<Tensor>& gradients, Scope& on, Site
   }
 }
 
-std::vector<Tensor> Tape::gradients(const Tensor& of, std::span<const Wanted> with_respect_to, const Tensor& weights,
-                                    bool is_last, Site site) {
-  if (!is_floating(of.dtype(site)))
-    throw NoGradient(text("a gradient of ", to_string(of.dtype()), " was asked for; only floating dtypes have one"), site);
-  if (!weights.is_defined() && of.size() != 1) {
-    throw NoGradient(text("a gradient of a tensor of shape ", to_string(of.shape()),
-                          " was asked for: it must be one number. Take its sum or mean first, or give weights of its shape"),
-                     site);
-  }
+std::vector<Tensor> Tape::gradients(std::span<const Tensor> of, std::span<const Wanted> with_respect_to,
+                                    std::span<const Tensor> weights, bool is_last, Site site) {
   std::vector<Tensor> found(slots_);
-  const auto begin = known_.find(of.impl().identity());
   OnDevice on;
-  if (begin != known_.end()) {
-    on.go(device_of(of, site), site);
-    found[begin->second] =
-        weights.is_defined() ? broadcast_to(cast(weights, of.dtype(), site), of.shape(), site) : ones_like(of, {}, site);
+  for (std::size_t i = 0; i < of.size(); ++i) {
+    const Tensor& each = of[i];
+    const Tensor& weight = weights[i];
+    if (!is_floating(each.dtype(site)))
+      throw NoGradient(text("a gradient of ", to_string(each.dtype()), " was asked for; only floating dtypes have one"), site);
+    if (!weight.is_defined() && each.size() != 1) {
+      throw NoGradient(text("a gradient of a tensor of shape ", to_string(each.shape()),
+                            " was asked for: it must be one number. Take its sum or mean first, or give weights of its shape"),
+                       site);
+    }
+    const auto begin = known_.find(each.impl().identity());
+    if (begin == known_.end()) continue;
+    on.go(device_of(each, site), site);
+    accumulate(
+        found[begin->second],
+        weight.is_defined() ? broadcast_to(cast(weight, each.dtype(), site), each.shape(), site) : ones_like(each, {}, site),
+        site);
   }
   std::vector<Slot> asked;  // of each that is wanted, and then of the other cells of mirrored variables
   std::vector<std::pair<std::size_t, Slot>> mirrored;  // whose gradients are added to that of which

@@ -6,6 +6,7 @@
 #include <memory>
 #include <span>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "tutti/base/error.h"
@@ -41,6 +42,18 @@ class Tape final : public Executor {
     ExecutorScope scope_;
   };
 
+  // While it lives, calls of this thread that reach a tape pass it by; which of its tensors they take is noted, each once.
+  class Unseen {
+   public:
+    explicit Unseen(std::vector<Tensor>& taken) noexcept : before_(std::exchange(taken_by_unseen, &taken)) {}
+    ~Unseen() { taken_by_unseen = before_; }
+    Unseen(const Unseen&) = delete;
+    Unseen& operator=(const Unseen&) = delete;
+
+   private:
+    std::vector<Tensor>* const before_;
+  };
+
   // Gradients of every tensor and variable in these, with floating dtypes, can be asked for. Before they are used.
   template <class... T>
   void watch(const T&... values) {
@@ -61,7 +74,12 @@ class Tape final : public Executor {
     const Variable* variable = nullptr;
   };
   [[nodiscard]] std::vector<Tensor> gradients(const Tensor& of, std::span<const Wanted> with_respect_to,
-                                              const Tensor& weights = {}, bool is_last = false, Site site = {});
+                                              const Tensor& weights = {}, bool is_last = false, Site site = {}) {
+    return gradients({&of, 1}, with_respect_to, {&weights, 1}, is_last, site);
+  }
+  // Of the sum of several, each with its weights.
+  [[nodiscard]] std::vector<Tensor> gradients(std::span<const Tensor> of, std::span<const Wanted> with_respect_to,
+                                              std::span<const Tensor> weights, bool is_last = false, Site site = {});
 
   void run(OpCall& call) override;
 
@@ -88,7 +106,10 @@ class Tape final : public Executor {
     Slot current;  // its value now
   };
 
+  static thread_local std::vector<Tensor>* taken_by_unseen;  // null: calls are seen
+
   [[nodiscard]] Slot slot_of(const TensorImpl* x) const;
+  void note_taken(const OpCall& call) const;
   void watch_cell(const std::shared_ptr<VariableCell>& cell);
   Slot new_slot() { return slots_++; }
   void read_variable(OpCall& call);

@@ -2,11 +2,14 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 #include <tuple>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "tutti/base/error.h"
+#include "tutti/mesh/sharded_tensor.h"
 #include "tutti/ops/flatten.h"
 #include "tutti/ops/views.h"
 #include "tutti/train/tape.h"
@@ -34,7 +37,9 @@ constexpr bool any_holds_variables(std::index_sequence<i...>) {
 
 template <class T>
 constexpr bool holds_variables() {
-  if constexpr (std::same_as<T, Variable> || SaysItsMembers<T>) {
+  if constexpr (std::same_as<T, ShardedTensor>) {
+    return false;
+  } else if constexpr (std::same_as<T, Variable> || SaysItsMembers<T>) {
     return true;
   } else if constexpr (TupleLike<T>) {
     return any_holds_variables<T>(std::make_index_sequence<std::tuple_size_v<T>>{});
@@ -61,8 +66,17 @@ template <class T>
 using GradientsOf =
     std::conditional_t<std::same_as<T, Variable>, Tensor, std::conditional_t<holds_variables<T>(), std::vector<Tensor>, T>>;
 
+// Devices that hold the same each have a part of the gradient.
+void sum_over_replicas(ShardedTensor& gradient, Site site);
+struct SumOverReplicas {
+  Site site;
+  template <class T>
+  void operator()(const std::string&, T&) const {}
+  void after(ShardedTensor& gradient) const { sum_over_replicas(gradient, site); }
+};
+
 template <class T>
-GradientsOf<T> shaped_like(const T& of, std::vector<Tensor>& gradients, std::size_t& next) {
+GradientsOf<T> shaped_like(const T& of, std::vector<Tensor>& gradients, std::size_t& next, Site site) {
   if constexpr (std::same_as<T, Variable>) {
     return has_gradient(of) ? gradients[next++] : Tensor();
   } else if constexpr (holds_variables<T>()) {
@@ -72,21 +86,38 @@ GradientsOf<T> shaped_like(const T& of, std::vector<Tensor>& gradients, std::siz
     });
     return out;
   } else {
+    std::vector<const Tensor*> given;
+    each_leaf(of, [&](const Tensor& leaf) { given.push_back(&leaf); });
     T out = of;
-    each_leaf(out, [&](Tensor& leaf) { leaf = has_gradient(leaf) ? gradients[next++] : Tensor(); });
+    std::size_t place = 0;
+    each_leaf(out, [&](Tensor& leaf) {
+      if (&leaf == given[place++]) {
+        throw InvalidArgument(
+            "value_and_grad: a gradient would overwrite the argument's tensor, behind a pointer that both "
+            "share; give the tensor itself, or a std::optional",
+            site);
+      }
+      leaf = has_gradient(leaf) ? gradients[next++] : Tensor();
+    });
+    each_value(std::string(), out, SumOverReplicas{site});
     return out;
   }
 }
 
-template <class T>
-Tensor first_tensor(const T& value, Site site) {
-  Tensor found;
-  each_leaf(value, [&](const auto& leaf) {
-    if (!found.is_defined()) found = Tensor(leaf);
-  });
-  if (!found.is_defined()) throw NoGradient("the function that is differentiated must give a tensor", site);
-  return found;
-}
+// What is differentiated: the first tensor of a result. Of a sharded one, which must be one number, a shard; `weight` is then 0
+// on all processes but that of the first device, so that it counts once.
+struct FirstTensor {
+  Site site;
+  Tensor found = {};
+  Tensor weight = {};
+  template <class T>
+  void operator()(const std::string&, const T& value) {
+    if constexpr (Leaf<T>) {
+      if (!found.is_defined()) found = Tensor(value);
+    }
+  }
+  void after(const ShardedTensor& value);
+};
 
 template <class F, class All, std::size_t... which>
 auto differentiate(const F& function, All& arguments, Site site, std::index_sequence<which...>) {
@@ -109,13 +140,17 @@ auto differentiate(const F& function, All& arguments, Site site, std::index_sequ
     const Tape::Recording on(tape);
     return std::apply(function, std::as_const(arguments));
   }();
-  std::vector<Tensor> gradients = tape.gradients(first_tensor(value, site), wanted, {}, true, site);
+  FirstTensor first{site};
+  each_value(std::string(), value, first);
+  if (!first.found.is_defined()) throw NoGradient("the function that is differentiated must give a tensor", site);
+  std::vector<Tensor> gradients = tape.gradients(first.found, wanted, first.weight, true, site);
   std::size_t next = 0;
   if constexpr (sizeof...(which) == 1) {
-    return ValueAndGrad{std::move(value), shaped_like(std::get<which...>(arguments), gradients, next)};
+    return ValueAndGrad{std::move(value), shaped_like(std::get<which...>(arguments), gradients, next, site)};
   } else {
     // In braces, so that they are made in order.
-    std::tuple<GradientsOf<std::tuple_element_t<which, All>>...> all{shaped_like(std::get<which>(arguments), gradients, next)...};
+    std::tuple<GradientsOf<std::tuple_element_t<which, All>>...> all{
+        shaped_like(std::get<which>(arguments), gradients, next, site)...};
     return ValueAndGrad{std::move(value), std::move(all)};
   }
 }
@@ -124,8 +159,8 @@ auto differentiate(const F& function, All& arguments, Site site, std::index_sequ
 
 // A function that calls `function` and also gives the gradients of its result with respect to its first argument, or to those
 // that are named: value_and_grad<0, 2>(fn). The result is one number, or a tuple or struct whose first tensor is. An argument is
-// any nesting of tensors, variables and plain structs (flatten.h). Nothing here waits. May be nested: a gradient can be
-// differentiated. The arguments are copied; a copy of a variable is the same variable.
+// any nesting of tensors, sharded tensors, variables and plain structs (flatten.h). Nothing here waits. May be nested: a gradient
+// can be differentiated. The arguments are copied; a copy of a variable is the same variable.
 template <std::size_t... which, class F>
 auto value_and_grad(F function, Site site = {}) {
   return [function = std::move(function), site](const auto&... given) {
