@@ -209,36 +209,6 @@ TEST(Tape, KeepsOnlyWhatRulesRead) {
   EXPECT_EQ(item<float>(sum(tape.gradient(sum(y), x))), 0) << "the sum was made outside of the tape";
 }
 
-TEST(CustomGradient, IsTheOneThatIsStated) {
-  const auto clipped = custom_gradient([](const Tensor& x) { return x * 1; },
-                                       [](std::span<const Tensor>, std::span<const Tensor>, std::span<const Tensor> g) {
-                                         return std::vector<Tensor>{clip(g[0], -1, 1)};
-                                       });
-  EXPECT_EQ(item<float>(grad([&](const Tensor& x) { return clipped(x) * 5; })(constant(2.F))), 1);
-  EXPECT_EQ(item<float>(clipped(constant(2.F))), 2);
-}
-
-struct Block {
-  Variable w;
-  [[nodiscard]] Tensor operator()(const Tensor& x) const { return dropout(tanh(matmul(x, w)), 0.3); }
-};
-
-TEST(Checkpoint, HasTheSameValuesAndGradientsAndDrawsTheSameNumbers) {
-  const Block block{Variable(uniform({6, 6}, {.key = 3}))};
-  const Tensor x = uniform({4, 6}, {.key = 4});
-  const auto plain = [&](const Block& b, const Tensor& in) { return sum(square(b(in))); };
-  const auto kept_little = [&](const Block& b, const Tensor& in) {
-    return sum(square(checkpoint([](const Block& inner, const Tensor& y) { return inner(y); })(b, in)));
-  };
-  set_seed(9);
-  const auto expected = value_and_grad<0, 1>(plain)(block, x);
-  set_seed(9);
-  const auto found = value_and_grad<0, 1>(kept_little)(block, x);
-  EXPECT_EQ(item<float>(found.value), item<float>(expected.value));
-  EXPECT_EQ(values(std::get<0>(found.grads)[0]), values(std::get<0>(expected.grads)[0]));
-  EXPECT_EQ(values(std::get<1>(found.grads)), values(std::get<1>(expected.grads)));
-}
-
 }  // namespace
 
 }  // namespace tutti

@@ -3,13 +3,15 @@
 
 #include <cstddef>
 #include <functional>
-#include <memory>
+#include <optional>
 #include <span>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "tutti/ops/flatten.h"
+#include "tutti/ops/views.h"
 #include "tutti/train/tape.h"
 
 namespace tutti {
@@ -19,92 +21,77 @@ using StatedGradient = std::function<std::vector<Tensor>(std::span<const Tensor>
                                                          std::span<const Tensor> gradients)>;
 
 namespace detail {
-using TensorFunction = std::function<std::vector<Tensor>(std::span<const Tensor> inputs)>;
-std::vector<Tensor> call_with_gradient(TensorFunction function, StatedGradient gradient, std::span<const Tensor> inputs,
-                                       Site site);
 
-// What a function that is run twice must find the second time as it was the first: the values of variables and the numbers drawn.
-class Rerun;
-std::shared_ptr<Rerun> new_rerun();
-// Runs it, keeping the numbers that are drawn on the way.
-void run_first(Rerun& state, const std::function<void()>& function);
-// Runs it with those numbers, and with these values in the variables.
-void run_again(Rerun& state, std::span<const Variable> variables, std::span<const Tensor> values, Executor& tape,
-               const std::function<void()>& function);
+using Tensors = std::vector<Tensor>;
+
+// Runs the function and records it as one op of the inputs, with that gradient. Throws NoGradient where it uses another tensor
+// or variable that a gradient is being taken of. `given` are the variables among the arguments, whose values are inputs.
+void run_with_gradient(const Tensors& inputs, const std::vector<std::pair<Variable, Tensor>>& given,
+                       const std::function<Tensors()>& function, StatedGradient gradient, Site site);
+// Runs `first` and records it as one op, whose gradient runs `again`, which must do the same.
+void run_checkpoint(const std::function<Tensors()>& first, std::function<Tensors()> again, Site site);
+
+template <class T>
+Tensors tensors_in(const T& value) {
+  Tensors out;
+  each_leaf(value, [&](const auto& leaf) {
+    if constexpr (std::same_as<std::remove_cvref_t<decltype(leaf)>, Tensor>) {
+      if (leaf.is_defined()) out.push_back(leaf);
+    }
+  });
+  return out;
+}
+
 }  // namespace detail
 
-// fn(x, ...) with a gradient of your own: auto f = custom_gradient(fn, backward); y = f(x, w). `function` takes tensors and gives
-// one.
+// fn(x, ...) with a gradient of your own: auto f = custom_gradient(fn, backward); y = f(x, w). Arguments and results are any
+// nesting of tensors, variables and plain structs; `backward` has the tensors and variables in them one after the other. What
+// else a gradient is being taken of may not be used in the function.
 template <class F>
 auto custom_gradient(F function, StatedGradient backward, Site site = {}) {
   return [function = std::move(function), backward = std::move(backward), site](const auto&... given) {
-    const std::vector<Tensor> inputs{Tensor(given)...};
-    const auto run = [function](std::span<const Tensor> all) {
-      return [&]<std::size_t... i>(std::index_sequence<i...>) {
-        return std::vector<Tensor>{function(all[i]...)};
-      }(std::make_index_sequence<sizeof...(given)>{});
+    detail::Tensors inputs;
+    std::vector<std::pair<Variable, Tensor>> variables;
+    const auto take = [&](const auto& leaf) {
+      if constexpr (std::same_as<std::remove_cvref_t<decltype(leaf)>, Variable>) {
+        inputs.push_back(leaf.value(site));
+        variables.emplace_back(leaf, inputs.back());
+      } else if (leaf.is_defined()) {
+        inputs.push_back(leaf);
+      }
     };
-    return detail::call_with_gradient(run, backward, inputs, site)[0];
+    (each_leaf(given, take), ...);
+    std::optional<std::remove_cvref_t<decltype(function(given...))>> result;
+    const auto run = [&] {
+      result.emplace(function(given...));
+      each_leaf(*result, [&](auto& leaf) {
+        if constexpr (std::same_as<std::remove_cvref_t<decltype(leaf)>, Tensor>) {
+          if (leaf.is_defined()) leaf = detail::identity(leaf, site);  // an argument that is given back has this gradient too
+        }
+      });
+      return detail::tensors_in(*result);
+    };
+    detail::run_with_gradient(inputs, variables, run, backward, site);
+    return *std::move(result);
   };
 }
 
-// fn(x, ...) of which only the arguments are kept for the gradient; the rest is worked out a second time when that is asked for.
-// For parts of a network that hold much memory. Arguments are any nesting of tensors, variables and plain structs; variables that
-// the function does not get as arguments have no gradient through it. The second run draws the same random numbers.
+// fn(x, ...) of which only what goes in is kept for the gradient; the rest is worked out a second time when that is asked for.
+// For parts of a network that hold much memory. Arguments and results are any nesting of tensors, variables and plain structs;
+// tensors and variables that the function uses without getting them have their gradients too. The second run finds the variables
+// as the first did, draws the same random numbers, and assigns nothing.
 template <class F>
 auto checkpoint(F function, Site site = {}) {
   return [function = std::move(function), site](const auto&... given) {
-    using All = std::tuple<std::remove_cvref_t<decltype(given)>...>;
-    const auto arguments = std::make_shared<All>(given...);
-    std::vector<Tensor> inputs;
-    std::vector<Variable> variables;
-    each_leaf(*arguments, [&](auto& leaf) {
-      inputs.push_back(Tensor(leaf));
-      if constexpr (std::same_as<std::remove_cvref_t<decltype(leaf)>, Variable>) variables.push_back(leaf);
-    });
-    const auto state = detail::new_rerun();
-    // The arguments with these tensors in the place of theirs.
-    const auto with = [arguments](std::span<const Tensor> all) {
-      All out = *arguments;
-      std::size_t next = 0;
-      each_leaf(out, [&](auto& leaf) {
-        if constexpr (std::same_as<std::remove_cvref_t<decltype(leaf)>, Tensor>) leaf = all[next];
-        ++next;
-      });
-      return out;
+    const auto call = [function, arguments = std::tuple<std::remove_cvref_t<decltype(given)>...>(given...)] { return std::apply(function, arguments); };
+    std::optional<std::remove_cvref_t<decltype(call())>> result;
+    const auto first = [&] {
+      result.emplace(call());
+      return detail::tensors_in(*result);
     };
-    const auto run = [=](std::span<const Tensor> all) {
-      Tensor out;
-      detail::run_first(*state, [&] { out = std::apply(function, with(all)); });
-      return std::vector<Tensor>{out};
-    };
-    const auto backward = [=](std::span<const Tensor> all, std::span<const Tensor>, std::span<const Tensor> gradients) {
-      All again = with(all);
-      Tape tape;
-      std::vector<Tape::Wanted> wanted;
-      std::vector<bool> has_gradient;
-      std::vector<Tensor> values;
-      std::size_t next = 0;
-      each_leaf(again, [&](auto& leaf) {
-        const Tensor& value = all[next++];
-        has_gradient.push_back(is_floating(value.dtype()));
-        if constexpr (std::same_as<std::remove_cvref_t<decltype(leaf)>, Tensor>) {
-          if (has_gradient.back()) wanted.push_back({.tensor = &leaf});
-        } else {
-          values.push_back(value);
-          if (has_gradient.back()) wanted.push_back({.variable = &leaf});
-        }
-        tape.watch_leaf(leaf);
-      });
-      Tensor result;
-      detail::run_again(*state, variables, values, tape, [&] { result = std::apply(function, std::as_const(again)); });
-      std::vector<Tensor> found = tape.gradients(result, wanted, gradients[0], true, site);
-      std::vector<Tensor> out;
-      std::size_t taken = 0;
-      for (const bool has : has_gradient) out.push_back(has ? found[taken++] : Tensor());
-      return out;
-    };
-    return detail::call_with_gradient(run, backward, inputs, site)[0];
+    detail::run_checkpoint(
+        first, [call] { return detail::tensors_in(call()); }, site);
+    return *std::move(result);
   };
 }
 
