@@ -78,5 +78,6 @@
 #include "tutti/train/parameters.h"
 #include "tutti/train/per_replica.h"
 #include "tutti/train/safetensors.h"
+#include "tutti/train/sequential.h"
 #include "tutti/train/tape.h"
 #include "tutti/train/value_and_grad.h"

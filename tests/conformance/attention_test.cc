@@ -103,41 +103,56 @@ TEST_P(AttentionOn, HasGradientsOfSecondOrder) {
   for (std::size_t i = 0; i < 3; ++i) EXPECT_TRUE(are_close(found[i], wanted[i], 1e-8)) << "input " << i;
 }
 
-TEST_P(AttentionOn, TakesEveryDtypeAndHeadsThatLieApart) {
+TEST_P(AttentionOn, TakesEveryDtypeMasksAndHeadsThatLieApart) {
+  const auto masked = [](const Shape& shape) { return shape.empty() ? Tensor() : greater(some_heads(shape, 4), -0.3); };
   for (const DType dtype : {DType::f32, DType::f16, DType::bf16}) {
     const double tolerance = dtype == DType::f32 ? 1e-5 : dtype == DType::f16 ? 1e-2 : 6e-2;
     for (const bool causal : {false, true}) {
-      SCOPED_TRACE(std::string(to_string(dtype)) + (causal ? " causal" : ""));
-      // As a layer has them: (batch, places, heads, features), the middle axes exchanged.
-      const auto laid = [&](std::uint64_t key) { return permute_dims(some_heads({2, 70, 3, 16}, key, dtype), {0, 2, 1, 3}); };
-      const Inputs3 inputs{laid(1), laid(2), laid(3)};
-      const auto wide = [](const Tensor& x) { return cast(x, DType::f64); };
-      const Inputs3 exact{wide(inputs[0]), wide(inputs[1]), wide(inputs[2])};
-      const auto ours = [&](const Inputs3& in) { return scaled_dot_product_attention(in[0], in[1], in[2], {.causal = causal}); };
-      EXPECT_TRUE(are_close(ours(inputs), by_formula(exact[0], exact[1], exact[2], causal, {}), tolerance));
-      const auto found = slopes_of([&](const Inputs3& in) { return weighed_sum(ours(in)); }, inputs);
-      const auto wanted =
-          slopes_of([&](const Inputs3& in) { return weighed_sum(by_formula(in[0], in[1], in[2], causal, {})); }, exact);
-      for (std::size_t i = 0; i < 3; ++i) EXPECT_TRUE(are_close(found[i], wanted[i], 3 * tolerance)) << "input " << i;
+      for (const Shape& shape : {Shape{}, Shape{70, 70}, Shape{2, 1, 1, 70}}) {
+        SCOPED_TRACE(std::string(to_string(dtype)) + (causal ? " causal, mask " : ", mask ") + to_string(shape));
+        // As a layer has them: (batch, places, heads, features), the middle axes exchanged.
+        const auto laid = [&](std::uint64_t key) { return permute_dims(some_heads({2, 70, 3, 16}, key, dtype), {0, 2, 1, 3}); };
+        const Inputs3 inputs{laid(1), laid(2), laid(3)};
+        const auto wide = [](const Tensor& x) { return cast(x, DType::f64); };
+        const Inputs3 exact{wide(inputs[0]), wide(inputs[1]), wide(inputs[2])};
+        Tensor mask = masked(shape);
+        // A query that sees nothing is a matter of choice: the first key is seen by all.
+        if (mask.is_defined()) mask = logical_or(mask, equal(arange(70), 0));
+        const auto ours = [&](const Inputs3& in) {
+          return scaled_dot_product_attention(in[0], in[1], in[2], {.causal = causal, .mask = mask});
+        };
+        EXPECT_TRUE(are_close(ours(inputs), by_formula(exact[0], exact[1], exact[2], causal, mask), tolerance));
+        const auto found = slopes_of([&](const Inputs3& in) { return weighed_sum(ours(in)); }, inputs);
+        const auto wanted =
+            slopes_of([&](const Inputs3& in) { return weighed_sum(by_formula(in[0], in[1], in[2], causal, mask)); }, exact);
+        for (std::size_t i = 0; i < 3; ++i) EXPECT_TRUE(are_close(found[i], wanted[i], 3 * tolerance)) << "input " << i;
+      }
     }
   }
 }
 
 TEST_P(AttentionOn, KeepsMemoryLinearInTheLength) {
-  const auto peak = [&](std::int64_t length) {
-    const Inputs3 inputs{some_heads({1, 1, length, 8}, 1, DType::f32), some_heads({1, 1, length, 8}, 2, DType::f32),
-                         some_heads({1, 1, length, 8}, 3, DType::f32)};
+  const auto peak = [&](std::int64_t length, DType dtype, bool masked) {
+    const Inputs3 inputs{some_heads({1, 1, length, 8}, 1, dtype), some_heads({1, 1, length, 8}, 2, dtype),
+                         some_heads({1, 1, length, 8}, 3, dtype)};
+    const Tensor mask = masked ? greater(some_heads({1, 1, 1, length}, 4, DType::f32), -0.5) : Tensor();
     sync_devices();
     reset_peak(device(0));
     const std::uint64_t before = memory_info(device(0)).in_use;
     const auto found = slopes_of(
-        [](const Inputs3& in) { return sum(scaled_dot_product_attention(in[0], in[1], in[2], {.causal = true, .chunk = 64})); },
+        [&](const Inputs3& in) {
+          return sum(scaled_dot_product_attention(in[0], in[1], in[2], {.causal = true, .mask = mask, .chunk = 64}));
+        },
         inputs);
     sync_devices();
     return static_cast<double>(memory_info(device(0)).peak - before);
   };
-  (void)peak(256);
-  EXPECT_LT(peak(2048), 2.5 * peak(1024));
+  for (const DType dtype : {DType::f32, DType::bf16}) {
+    for (const bool masked : {false, true}) {
+      (void)peak(256, dtype, masked);
+      EXPECT_LT(peak(2048, dtype, masked), 2.5 * peak(1024, dtype, masked)) << to_string(dtype) << (masked ? " masked" : "");
+    }
+  }
 }
 
 TUTTI_ON_EVERY_BACKEND(AttentionOn);

@@ -119,6 +119,27 @@ TEST(Attention, CausalSeesNothingOfWhatComesLater) {
   EXPECT_EQ(layer(ones({2, 5, 8})).shape(), (Shape{2, 5, 8}));
 }
 
+TEST(Attention, ALayerWithAMaskSeesNothingOfWhatItHides) {
+  for (const DType dtype : {DType::f32, DType::bf16}) {
+    for (const bool causal : {false, true}) {
+      const MultiHeadAttention layer(8, 2, {.causal = causal, .dtype = dtype});
+      const Tensor x = normal({3, 6, 8}, {.key = 1, .dtype = dtype});
+      const Tensor lengths = reshape(constant({6, 2, 4}), {3, 1, 1, 1});
+      const Tensor mask = less(arange(6), lengths);
+      const Tensor other = where(reshape(mask, {3, 6, 1}), x, 100);
+      const Tensor whole = reshape(mask, {3, 6, 1});
+      const auto seen = [&](const Tensor& y) { return where(whole, layer(y, mask), 0); };
+      EXPECT_TRUE(item<bool>(all(equal(seen(x), seen(other))))) << to_string(dtype);
+      const bool hides = !item<bool>(all(equal(seen(x), where(whole, layer(x), 0))));
+      EXPECT_EQ(hides, !causal) << "in front of what is hidden a causal layer sees all it would see";
+      EXPECT_TRUE(item<bool>(all(equal(layer(x, ones({6, 6}, DType::boolean)), layer(x)))));
+      const Tensor slope = grad([&](const Tensor& y) { return sum(seen(y)); })(x);
+      EXPECT_EQ(item<float>(cast(sum(abs(where(whole, 0, slope))), DType::f32)), 0);
+      EXPECT_GT(item<float>(cast(sum(abs(slope)), DType::f32)), 0);
+    }
+  }
+}
+
 TEST(Losses, AreWhatTheirFormulasSay) {
   const Tensor logits = constant({{2.0, -1.0, 0.5}, {0.0, 3.0, -2.0}});
   const Tensor labels = constant({0, 1});

@@ -11,6 +11,7 @@
 #include "tutti/ops/reduction.h"
 #include "tutti/train/attention.h"
 #include "tutti/train/parameters.h"
+#include "tutti/train/sequential.h"
 
 namespace tutti {
 
@@ -20,6 +21,8 @@ std::optional<Variable> bias_of(bool wanted, std::int64_t size, DType dtype, Sit
   if (!wanted) return std::nullopt;
   return Variable(zeros({size}, dtype, site), site);
 }
+
+DType dtype_of_statistics(DType dtype) { return dtype == DType::f64 ? DType::f64 : DType::f32; }
 
 }  // namespace
 
@@ -53,8 +56,8 @@ Tensor Conv2D::operator()(const Tensor& x, Site site) const {
   return conv2d(x, weight.value(site), bias ? bias->value(site) : Tensor(), window, site);
 }
 
-Embedding::Embedding(std::int64_t entries, std::int64_t features, DType dtype, Site site)
-    : weight(normal_initializer(0.02)({entries, features}, dtype, site), site) {}
+Embedding::Embedding(std::int64_t entries, std::int64_t features, const EmbeddingOptions& options, Site site)
+    : weight(options.weights({entries, features}, options.dtype, site), site) {}
 
 Tensor Embedding::operator()(const Tensor& indices, Site site) const { return embedding(weight.value(site), indices, site); }
 
@@ -68,8 +71,8 @@ Tensor LayerNorm::operator()(const Tensor& x, Site site) const {
 BatchNorm::BatchNorm(std::int64_t channels, const BatchNormOptions& given, Site site)
     : weight(ones({channels}, given.dtype, site), site),
       bias(zeros({channels}, given.dtype, site), site),
-      running_mean(zeros({channels}, given.dtype, site), site),
-      running_var(ones({channels}, given.dtype, site), site),
+      running_mean(zeros({channels}, dtype_of_statistics(given.dtype), site), site),
+      running_var(ones({channels}, dtype_of_statistics(given.dtype), site), site),
       options(given) {
   running_mean.set_trainable(false);
   running_var.set_trainable(false);
@@ -96,7 +99,7 @@ Tensor BatchNorm::operator()(const Tensor& x, Site site) const {
     middle = mean(x, axes, {}, site);
     variance = mean(square(subtract(x, as_channels(middle), site), site), axes, {}, site);
     const auto follow = [&](const Variable& kept, const Tensor& seen, double scale) {
-      const Tensor fixed = stop_gradient(seen, site);
+      const Tensor fixed = cast(stop_gradient(seen, site), kept.dtype(), site);
       kept.assign(
           add(multiply(kept.value(site), 1 - options.momentum, site), multiply(fixed, options.momentum * scale, site), site),
           site);
@@ -106,7 +109,9 @@ Tensor BatchNorm::operator()(const Tensor& x, Site site) const {
   }
   const Tensor scale = divide(weight.value(site), sqrt(add(variance, options.epsilon, site), site), site);
   const Tensor shift = subtract(bias.value(site), multiply(middle, scale, site), site);
-  return add(multiply(x, as_channels(scale), site), as_channels(shift), site);
+  const DType dtype = promote(x.dtype(), weight.dtype());  // in evaluation the statistics are wider
+  const Tensor y = multiply(x, as_channels(cast(scale, dtype, site)), site);
+  return add(y, as_channels(cast(shift, dtype, site)), site);
 }
 
 Tensor Dropout::operator()(const Tensor& x, Site site) const {
@@ -125,7 +130,7 @@ MultiHeadAttention::MultiHeadAttention(std::int64_t features, std::int64_t heads
     throw InvalidArgument(text("MultiHeadAttention: ", heads, " heads cannot share ", features, " features evenly"), site);
 }
 
-Tensor MultiHeadAttention::operator()(const Tensor& x, Site site) const {
+Tensor MultiHeadAttention::operator()(const Tensor& x, const Tensor& mask, Site site) const {
   if (x.rank(site) != 3)
     throw ShapeError(text("MultiHeadAttention takes (batch, length, features); the shape is ", to_string(x.shape())), site);
   const std::int64_t batch = x.shape()[0];
@@ -135,7 +140,7 @@ Tensor MultiHeadAttention::operator()(const Tensor& x, Site site) const {
     return permute_dims(reshape(y, {batch, length, heads, features / heads}, site), {0, 2, 1, 3}, site);
   };
   const Tensor seen = scaled_dot_product_attention(by_heads(query(x, site)), by_heads(key(x, site)), by_heads(value(x, site)),
-                                                   {.causal = options.causal}, site);
+                                                   {.causal = options.causal, .mask = mask}, site);
   const Tensor joined = reshape(permute_dims(seen, {0, 2, 1, 3}, site), {batch, length, features}, site);
   return out(Dropout{.p = options.dropout}(joined, site), site);
 }

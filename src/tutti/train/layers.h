@@ -4,14 +4,9 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
-#include <memory>
 #include <optional>
-#include <utility>
-#include <vector>
 
 #include "tutti/exec/generator.h"
-#include "tutti/ops/flatten.h"
 #include "tutti/ops/variable.h"
 #include "tutti/ops/window.h"
 #include "tutti/train/initializers.h"
@@ -61,9 +56,13 @@ struct Conv2D {
   Conv2dOptions window;
 };
 
+struct EmbeddingOptions {
+  Initializer weights = normal_initializer(0.02);
+  DType dtype = DType::f32;
+};
 // A row of the table for each index.
 struct Embedding {
-  Embedding(std::int64_t entries, std::int64_t features, DType dtype = DType::f32, Site site = {});
+  Embedding(std::int64_t entries, std::int64_t features, const EmbeddingOptions& options = {}, Site site = {});
   [[nodiscard]] Tensor operator()(const Tensor& indices, Site site = {}) const;
   template <class Visit>
   void each_member(Visit&& visit) const {
@@ -107,7 +106,7 @@ struct BatchNorm {
 
   Variable weight;
   Variable bias;
-  Variable running_mean;  // not trainable, as the next
+  Variable running_mean;  // not trainable, as the next; of half precision in f32, since what is added in a step is little
   Variable running_var;
   BatchNormOptions options;
 };
@@ -130,7 +129,10 @@ struct AttentionOptions {
 // x is (batch, length, features); every head sees features / heads of them. Memory is linear in the length.
 struct MultiHeadAttention {
   MultiHeadAttention(std::int64_t features, std::int64_t heads, const AttentionOptions& options = {}, Site site = {});
-  [[nodiscard]] Tensor operator()(const Tensor& x, Site site = {}) const;
+  [[nodiscard]] Tensor operator()(const Tensor& x, Site site = {}) const { return (*this)(x, Tensor(), site); }
+  // The mask is bool and broadcast to (batch, heads, length, length): where it holds, the place of the row sees that of the
+  // column. For sequences of several lengths: (batch, 1, 1, length).
+  [[nodiscard]] Tensor operator()(const Tensor& x, const Tensor& mask, Site site = {}) const;
   template <class Visit>
   void each_member(Visit&& visit) const {
     visit("query", query);
@@ -145,55 +147,6 @@ struct MultiHeadAttention {
   Dense out;
   std::int64_t heads;
   AttentionOptions options;
-};
-
-// One after the other: layers and functions of one tensor. What a layer holds can be reached through it.
-class Sequential {
- public:
-  template <class... Layers>
-  explicit Sequential(Layers... layers) {
-    (add(std::move(layers)), ...);
-  }
-  template <class Layer>
-  void add(Layer layer) {
-    steps_.push_back(std::make_shared<Held<Layer>>(std::move(layer)));
-  }
-  [[nodiscard]] Tensor operator()(const Tensor& x, Site site = {}) const;
-  template <class Visit>
-  void each_member(Visit&& visit) const {
-    for (std::size_t i = 0; i < steps_.size(); ++i) {
-      for (const auto& [name, variable] : steps_[i]->variables())
-        visit((std::to_string(i) + (name.empty() ? "" : "." + name)).c_str(), variable);
-    }
-  }
-
- private:
-  struct Step {
-    virtual ~Step() = default;
-    [[nodiscard]] virtual Tensor run(const Tensor& x, Site site) const = 0;
-    [[nodiscard]] virtual std::vector<std::pair<std::string, Variable>> variables() const = 0;
-  };
-  template <class Layer>
-  struct Held final : Step {
-    explicit Held(Layer given) : layer(std::move(given)) {}
-    [[nodiscard]] Tensor run(const Tensor& x, Site site) const override {
-      if constexpr (requires { layer(x, site); }) {
-        return layer(x, site);
-      } else {
-        return layer(x);
-      }
-    }
-    [[nodiscard]] std::vector<std::pair<std::string, Variable>> variables() const override {
-      std::vector<std::pair<std::string, Variable>> out;
-      each_leaf(std::string(), layer, [&](const std::string& name, const auto& leaf) {
-        if constexpr (std::same_as<std::remove_cvref_t<decltype(leaf)>, Variable>) out.emplace_back(name, leaf);
-      });
-      return out;
-    }
-    Layer layer;
-  };
-
-  std::vector<std::shared_ptr<const Step>> steps_;
 };
 
 }  // namespace tutti
