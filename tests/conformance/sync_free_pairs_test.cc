@@ -64,6 +64,14 @@ std::vector<Pair> pairs() {
        {value_read},
        [](const Operands& o) -> Result { return doubles(read<float>(o.x)); },
        [](const Operands& o) -> Result { return copy_to(o.x, "CPU:0"); }},
+      {"a step",
+       {value_read},
+       [](const Operands& o) -> Result { return double{item<float>(sum(o.x * 2))}; },
+       [](const Operands& o) -> Result {
+         const auto step = capture([](const Tensor& x) { return sum(x * 2); });
+         (void)step(o.x);
+         return step(o.x);
+       }},
       {".cuda()",
        {},
        [](const Operands& o) -> Result { return copy_to(copy_to(o.x, "CPU:0"), o.x.device()); },
