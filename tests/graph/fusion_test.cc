@@ -226,21 +226,31 @@ TEST_P(Fusion, TheReluOfALayerIsDoneByTheLayerWhereNobodyReadsWhatIsBetween) {
   expect_near(kept(x)[1], both(x)[1]);
 }
 
-TEST_P(Fusion, AFaultInsideIsBlamedOnItsOp) {
+TEST_P(Fusion, AFaultInsideIsBlamedOnItsOpAndItsLine) {
   if (GetParam().backend != "sim") GTEST_SKIP() << "faults are injected into simulated GPUs";
-  const auto step = capture([](const Tensor& x) { return std::vector{exp(x * 2), tanh(x)}; });
+  const Site line;
+  const auto function = [&](const Tensor& x) { return std::vector{exp(x * 2, line), tanh(x)}; };
+  const auto step = capture(function);
   (void)step(some(1, large));
-  sync_devices();
-  inject_fault({.kind = FaultKind::kernel, .op = "Exp"});
-  const std::vector<Tensor> results = step(some(1, large));
-  try {
-    (void)numbers(results[0]);
-    FAIL() << "the fault was lost";
-  } catch (const KernelFailed& e) {
-    EXPECT_THAT(e.what(), HasSubstr("in replay 1 "));
-  }
-  EXPECT_TRUE(is_same(results[1], tanh(some(1, large))));
-  clear_errors();
+  const auto told_by = [](const auto& run) {
+    sync_devices();
+    inject_fault({.kind = FaultKind::kernel, .op = "Exp"});
+    const std::vector<Tensor> results = run(some(1, large));
+    std::string told = "the fault was lost";
+    try {
+      (void)numbers(results[0]);
+    } catch (const KernelFailed& e) {
+      told = e.what();
+    }
+    EXPECT_TRUE(is_same(results[1], tanh(some(1, large))));
+    clear_errors();
+    return told;
+  };
+  const std::string told = told_by(step);
+  EXPECT_THAT(told, HasSubstr(", in replay 1 "));
+  EXPECT_THAT(told, HasSubstr("[at " + line.to_string() + "]"));
+  const std::string by_itself = told_by(function);
+  EXPECT_THAT(told, testing::EndsWith(by_itself.substr(by_itself.find(" (op ")))) << "the op is the same";
   EXPECT_TRUE(is_same(step(some(1, large))[0], exp(some(1, large) * 2)));
 }
 

@@ -29,8 +29,19 @@ std::string failure_of(const Tensor& x) {
   return "is well";
 }
 
-TEST_P(ReplayFailures, ABadIndexIsBlamedOnItsLineAndItsReplay) {
-  const auto step = capture([](const Tensor& x, const Tensor& index) { return std::vector{take(x, index, 0) * 2, x + 1}; });
+// What is told of a failure in a replay, by what is told of it where the function runs by itself: op, device and line are the
+// same.
+std::string in_replay(int number, Site captured, std::string told) {
+  const std::size_t at = told.find(" (op ");
+  if (at == std::string::npos) return "of no op: " + told;
+  return told.insert(at, ", in replay " + std::to_string(number) + " of the function captured at " + captured.to_string());
+}
+
+TEST_P(ReplayFailures, ABadIndexIsBlamedOnItsOpItsLineAndItsReplay) {
+  const Site line;
+  const Site captured;
+  const auto function = [&](const Tensor& x, const Tensor& index) { return std::vector{take(x, index, 0, line) * 2, x + 1}; };
+  const auto step = capture(function, {}, captured);
   const Tensor good = constant({0, 3});
   const Tensor bad = constant({0, 9});
   (void)step(some(1, {4}), good);
@@ -38,8 +49,8 @@ TEST_P(ReplayFailures, ABadIndexIsBlamedOnItsLineAndItsReplay) {
   const std::vector<Tensor> results = step(some(1, {4}), bad);
   const std::string told = failure_of(results[0]);
   EXPECT_THAT(told, HasSubstr("index 9"));
-  EXPECT_THAT(told, HasSubstr("in replay 2 of the function captured at "));
-  EXPECT_THAT(told, HasSubstr("replay_failures_test.cc"));
+  EXPECT_THAT(told, HasSubstr("[at " + line.to_string() + "]"));
+  EXPECT_EQ(told, in_replay(2, captured, failure_of(function(some(1, {4}), bad)[0])));
   EXPECT_EQ(read<float>(results[1]), read<float>(some(1, {4}) + 1));
   EXPECT_EQ(failure_of(step(some(1, {4}), good)[0]), "is well");
   clear_errors();
@@ -58,16 +69,34 @@ TEST_P(ReplayFailures, AnArgumentThatFailedSpoilsWhatDependsOnIt) {
 
 TEST_P(ReplayFailures, AFaultInAnyKernelOfAReplayIsTold) {
   if (GetParam().backend != "sim") GTEST_SKIP() << "faults are injected into simulated GPUs";
-  const auto function = [](const Tensor& x) { return exp(tanh(x * 2) + 1); };
-  const auto step = capture(function);
+  struct Blamed {
+    const char* op;
+    Site line;
+  };
+  const Site of_multiply;
+  const Site of_tanh;
+  const Site of_add;
+  const Site of_exp;
+  const std::vector<Blamed> ops{{"Mul", of_multiply}, {"Tanh", of_tanh}, {"AddV2", of_add}, {"Exp", of_exp}};
+  const auto function = [&](const Tensor& x) { return exp(add(tanh(multiply(x, 2, of_multiply), of_tanh), 1, of_add), of_exp); };
+  const Site captured;
+  const auto step = capture(function, {}, captured);
   (void)step(some(1, {4}));
-  for (const char* op : {"Mul", "Tanh", "AddV2", "Exp"}) {
-    sync_devices();
-    inject_fault({.kind = FaultKind::kernel, .op = op});
-    const std::string told = failure_of(step(some(1, {4})));
-    EXPECT_THAT(told, HasSubstr("injected kernel failure, in replay ")) << op;
-    clear_errors();
+  int replays = 0;
+  for (const Blamed& each : ops) {
+    const auto told_by = [&](const auto& run) {
+      sync_devices();
+      inject_fault({.kind = FaultKind::kernel, .op = each.op});
+      const std::string told = failure_of(run(some(1, {4})));
+      clear_errors();
+      return told;
+    };
+    const std::string told = told_by(step);
+    EXPECT_THAT(told, HasSubstr("injected kernel failure, in replay "));
+    EXPECT_THAT(told, HasSubstr("[at " + each.line.to_string() + "]"));
+    EXPECT_EQ(told, in_replay(++replays, captured, told_by(function)));
     EXPECT_EQ(read<float>(step(some(1, {4}))), read<float>(function(some(1, {4}))));
+    ++replays;
   }
 }
 
