@@ -20,9 +20,10 @@ constexpr std::size_t most_symbol = 400;
 
 std::string file_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
-// Python's own library and what is installed beside it.
+// Python's own library, what is installed beside it, and what torch.compile() writes.
 bool is_library(const std::string& file) {
-  constexpr std::array parts{"/site-packages/", "/dist-packages/", "/lib/python3", "<frozen "};
+  constexpr std::array parts{"/site-packages/", "/dist-packages/", "/lib/python3",
+                             "<frozen ",        "/torchinductor_", "<eval_with_key>"};
   return file.empty() ||
          std::any_of(parts.begin(), parts.end(), [&](const char* part) { return file.find(part) != std::string::npos; });
 }
