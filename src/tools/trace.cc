@@ -46,9 +46,8 @@ files::path find_recorder() {
     if (!error) return path;
   }
   throw std::runtime_error(
-      "there is no recorder (libtutti_trace.so) beside this command: it is built where the headers of CUDA 13 and CUPTI are "
-      "found. "
-      "Traces of other machines can be read: tutti trace --read FOLDER");
+      "there is no recorder (libtutti_trace.so) beside this command: it is built where the headers of CUDA 12 or 13 and CUPTI "
+      "are found. Traces of other machines can be read: tutti trace --read FOLDER");
 }
 
 std::string why_nothing() {
@@ -199,8 +198,9 @@ int report(const files::path& folder, const TraceOptions& options) {
 int trace_program(const TraceOptions& options) {
   const files::path recorder = find_recorder();
   if (const char* other = std::getenv(injection_variable); other != nullptr && *other != '\0' && recorder != other) {
-    throw std::runtime_error(text(injection_variable, " is set to ", printable(other),
-                                  ": the driver loads one such library into a program; unset it to trace"));
+    std::cerr << paragraph(text("tutti trace: the program runs untraced: ", injection_variable, " is set to ", printable(other),
+                                ", and the driver loads one such library into a program. Unset it to trace."));
+    return run_to_its_end(options.command);
   }
   if (!options.baseline.empty()) (void)read_baseline(options.baseline);  // before the program runs for an hour
   const files::path folder = make_folder(options.folder);

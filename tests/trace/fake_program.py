@@ -165,6 +165,79 @@ def taken():
     call("cuStreamSynchronize")
 
 
+def works_on():
+    """Until it is killed, or told to go on."""
+    work()
+    print("at work", flush=True)
+    sys.stdin.readline()
+
+
+def works_and_forks():
+    """Children begin while the parent's records are written."""
+    for _ in range(20):
+        work()
+        child = os.fork()
+        if child == 0:
+            call("cuStreamSynchronize")
+            sys.exit(0)  # by the recorder's end, too
+        assert os.waitpid(child, 0)[1] == 0
+
+
+def executes():
+    """A child that is another program."""
+    call("cuStreamSynchronize")
+    child = os.fork()
+    if child == 0:
+        os.execv(sys.executable, [sys.executable, __file__, *sys.argv[1:3], "polls"])
+    os.waitpid(child, 0)
+
+
+def crashes():
+    call("cuStreamSynchronize")
+    sys.stdout.flush()
+    os.abort()
+
+
+def leaves_at_once():
+    call("cuStreamSynchronize")
+    print("done", flush=True)
+    os._exit(4)
+
+
+LONG_ONLY = ("cuCtxDestroy_v2", "cuDevicePrimaryCtxReset_v2", "cuDevicePrimaryCtxRelease_v2", "cuIpcOpenMemHandle_v2", "cuCtxEnablePeerAccess",
+             "cuStreamDestroy_v2", "cuEventDestroy_v2", "cuGraphUpload", "cuGraphExecDestroy", "cuGraphicsMapResources")  # fmt: skip
+
+
+def resources():
+    for name in LONG_ONLY:
+        call(name, 1_000_000)
+        call(name)
+
+
+def newer_python():
+    stacks()
+
+
+def unlocked_python():
+    stacks()
+
+
+told = []
+
+
+def pretend(version):
+    """To be another interpreter, for whoever asks this one's version: `mov rax, text; ret`."""
+    told.append(ctypes.create_string_buffer(version))
+    function = ctypes.cast(ctypes.pythonapi.Py_GetVersion, ctypes.c_void_p).value
+    page = function & ~0xFFF
+    ctypes.CDLL(None).mprotect(ctypes.c_void_p(page), ctypes.c_size_t(0x2000), 7)
+    ctypes.memmove(function, b"\x48\xb8" + ctypes.addressof(told[0]).to_bytes(8, "little") + b"\xc3", 11)
+
+
+if sys.argv[3] == "newer_python":
+    pretend(b"3.14.2 (main)")
+if sys.argv[3] == "unlocked_python":
+    pretend(b"3.13.1 experimental free-threading build (main)")
 if sys.argv[3] == "taken":
     cupti.fake_take()
 if len(sys.argv) > 4:

@@ -1,17 +1,20 @@
 #!/usr/bin/env python3
-"""The recorder in Python programs, without a GPU. usage: recorder_test.py COMMAND RECORDER CUPTI"""
+"""The recorder in Python programs, without a GPU. usage: recorder_test.py COMMAND RECORDER CUPTI CUPTI_12"""
 
 import json
 import os
 import pathlib
+import platform
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
-COMMAND, RECORDER, CUPTI = (os.path.abspath(sys.argv.pop(1)) for _ in range(3))
+COMMAND, RECORDER, CUPTI, CUPTI_12 = (os.path.abspath(sys.argv.pop(1)) for _ in range(4))
 PROGRAM = pathlib.Path(__file__).with_name("fake_program.py")
 LINES = PROGRAM.read_text().splitlines()
 CALL = next(number for number, line in enumerate(LINES, 1) if "cupti.fake_call(name" in line)
@@ -44,8 +47,8 @@ class Recorder(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
 
-    def run_program(self, what, python=sys.executable):
-        return subprocess.run([COMMAND, "trace", "-o", self.folder / "out", "--", python, PROGRAM, CUPTI, RECORDER, what],
+    def run_program(self, what, python=sys.executable, cupti=CUPTI):
+        return subprocess.run([COMMAND, "trace", "-o", self.folder / "out", "--", python, PROGRAM, cupti, RECORDER, what],
                               text=True, capture_output=True, timeout=100)  # fmt: skip
 
     def report(self, what, python=sys.executable):
@@ -77,6 +80,20 @@ class Recorder(unittest.TestCase):
                     if function:
                         self.assertEqual(lines[0][1].split(".")[-1], function)
                     self.assertIn("# " + comment, lines[0][2])
+
+    def test_of_an_interpreter_that_is_not_known_stacks_are_native_and_the_report_says_so(self):
+        if platform.machine() != "x86_64":
+            self.skipTest("its version is told by code of another machine")
+        for what, python in (("newer_python", "3.14.2"), ("unlocked_python", "3.13.1 without its lock")):
+            with self.subTest(what=what):
+                shutil.rmtree(self.folder / "out", ignore_errors=True)
+                report = self.report(what)
+                self.assertEqual((self.done.returncode, self.done.stdout), (0, "done\n"))
+                (process,) = report["processes"]
+                self.assertEqual(process["calls"], 6)
+                self.assertEqual(process["notes"], [f"this is Python {python}, whose frames are not known (3.9 to 3.13 are): stacks are native only"])
+                self.assertEqual([stack for stack in self.raw_stacks() if stack], [])
+                self.assertIn(f"this is Python {python}", " ".join(self.done.stderr.split()))
 
     def test_generated_code_at_an_address_used_before_is_told_apart(self):
         for version, python in sorted(pythons().items()):
@@ -132,6 +149,57 @@ class Recorder(unittest.TestCase):
         self.assertEqual(self.done.returncode, 128 + 9)
         self.assertEqual([(process["calls"], process["has_ended"]) for process in report["processes"]], [(100, False)])
         self.assertIn("it was killed", self.done.stderr)
+
+    def file_with(self, content):
+        """The trace, once this is in it."""
+        until = time.monotonic() + 60
+        while time.monotonic() < until:
+            for file in (self.folder / "out").glob("*.tutti-trace"):
+                if content in file.read_bytes():
+                    return file
+        self.fail(f"no trace has {content}")
+
+    def test_a_program_that_is_killed_keeps_what_the_gpu_did_a_period_before(self):
+        command = [COMMAND, "trace", "--gpu", "-o", self.folder / "out", "--", sys.executable, PROGRAM, CUPTI, RECORDER, "works_on"]
+        tracer = subprocess.Popen(command, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.addCleanup(tracer.kill)
+        self.assertEqual(tracer.stdout.readline(), "at work\n")
+        file = self.file_with(b"a_kernel")
+        os.kill(int(file.name.partition("-")[0]), signal.SIGKILL)
+        tracer.communicate(timeout=100)
+        self.assertEqual(tracer.returncode, 128 + 9)
+        self.assertFalse(json.loads((self.folder / "out/report.json").read_text())["processes"][0]["has_ended"])
+        events = json.loads((self.folder / "out/timeline.json").read_text())["traceEvents"]
+        self.assertEqual([event["name"] for event in events if event["name"] in ("a_kernel", "copy", "memset")],
+                         ["a_kernel", "copy", "memset"] * 3)  # fmt: skip
+
+    def test_a_program_that_forks_while_the_gpus_records_are_written_goes_on(self):
+        done = subprocess.run([COMMAND, "trace", "--gpu", "-o", self.folder / "out", "--", sys.executable, PROGRAM, CUPTI, RECORDER,
+                               "works_and_forks"], text=True, capture_output=True, timeout=100)  # fmt: skip
+        self.assertEqual((done.returncode, done.stdout), (0, "done\n"), done.stderr)
+        report = json.loads((self.folder / "out/report.json").read_text())
+        self.assertEqual([process["calls"] for process in report["processes"]], [20])
+
+    def test_a_child_that_executes_a_program_is_traced_by_itself(self):
+        report = self.report("executes")
+        self.assertEqual(sorted(process["calls"] for process in report["processes"]), [1, 2])
+        self.assertEqual([process["has_ended"] for process in report["processes"]], [True, True])
+
+    def test_a_program_that_crashes_or_leaves_at_once_loses_no_wait(self):
+        for what, status in (("crashes", 128 + 6), ("leaves_at_once", 4)):
+            with self.subTest(what=what):
+                shutil.rmtree(self.folder / "out", ignore_errors=True)
+                report = self.report(what)
+                self.assertEqual(self.done.returncode, status)
+                self.assertEqual([(process["calls"], process["has_ended"]) for process in report["processes"]], [(1, False)])
+
+    def test_making_and_giving_back_resources_counts_where_it_takes_long(self):
+        report = self.report("resources")
+        found = {site["api"]: (site["waits"] + site["warm_up_waits"], site["wait"]) for site in report["sites"]}
+        text = PROGRAM.read_text()
+        names = re.findall(r'"(cu\w+)"', text[text.index("LONG_ONLY") : text.index("def resources")])
+        self.assertEqual(len(names), 10)
+        self.assertEqual(found, {name: (1, "loading code" if name == "cuGraphUpload" else "resource of the driver") for name in names})
 
     def test_many_threads_lose_no_wait(self):
         report = self.report("threads")
@@ -219,12 +287,50 @@ class Recorder(unittest.TestCase):
         done = self.run_program("taken")
         self.assertEqual((done.returncode, done.stdout), (0, "done\n"))
         self.assertIn("runs untraced: 'CUPTI for another one' holds CUPTI", done.stderr)
+        shutil.rmtree(self.folder / "out")
+        done = self.run_program("taken", cupti=CUPTI_12)
+        self.assertEqual((done.returncode, done.stdout), (0, "done\n"))
+        self.assertIn("runs untraced: another profiler, of which CUPTI before CUDA 13 tells no name, holds CUPTI", done.stderr)
 
     def test_another_injected_library_is_not_pushed_aside(self):
-        done = subprocess.run([COMMAND, "trace", "--", "true"], text=True, capture_output=True, cwd=self.folder,
-                              env=os.environ | {"CUDA_INJECTION64_PATH": "/opt/other.so"})  # fmt: skip
+        done = subprocess.run([COMMAND, "trace", "--", "sh", "-c", "echo $CUDA_INJECTION64_PATH; exit 3"], text=True, capture_output=True,
+                              cwd=self.folder, env=os.environ | {"CUDA_INJECTION64_PATH": "/opt/other.so"})  # fmt: skip
+        self.assertEqual((done.returncode, done.stdout), (3, "/opt/other.so\n"))
+        self.assertIn("runs untraced: CUDA_INJECTION64_PATH is set to /opt/other.so", " ".join(done.stderr.split()))
+        self.assertEqual(list(self.folder.iterdir()), [])
+
+    def test_a_command_without_its_recorder_says_so_and_reads_traces(self):
+        alone = self.folder / "bin/tutti"
+        alone.parent.mkdir()
+        shutil.copy(COMMAND, alone)
+        libraries = {"LD_LIBRARY_PATH": str(pathlib.Path(COMMAND).parent.parent / "lib")}
+        done = subprocess.run([alone, "trace", "--", "true"], text=True, capture_output=True, cwd=self.folder, env=os.environ | libraries)
         self.assertEqual(done.returncode, 1)
-        self.assertIn("CUDA_INJECTION64_PATH is set to /opt/other.so", done.stderr)
+        said = " ".join(done.stderr.split())
+        self.assertIn("there is no recorder (libtutti_trace.so) beside this command", said)
+        self.assertIn("tutti trace --read FOLDER", said)
+        self.assertEqual([path.name for path in self.folder.iterdir()], ["bin"])
+
+    def test_without_cupti_the_program_runs_untraced_and_says_what_is_missing(self):
+        toolkit = "/usr/local/cuda"
+        hidden = []
+        if os.path.exists(toolkit):
+            hidden = ["unshare", "--mount", "--map-root-user", "sh", "-c", 'mount -t tmpfs none "$0" && exec "$@"', toolkit]
+            if subprocess.run([*hidden, "true"], capture_output=True).returncode != 0:
+                self.skipTest("the toolkit's folder cannot be hidden here")
+        program = f"import ctypes; ctypes.CDLL({RECORDER!r}).InitializeInjection(); print('done')"
+        done = subprocess.run([*hidden, COMMAND, "trace", "-o", self.folder / "out", "--", sys.executable, "-c", program], text=True,
+                              capture_output=True)  # fmt: skip
+        self.assertEqual((done.returncode, done.stdout), (0, "done\n"))
+        self.assertIn("runs untraced: CUPTI (libcupti.so.13 or .12) was not found", done.stderr)
+
+    def test_a_cupti_that_is_too_old_is_named(self):
+        old = self.folder / "libcupti.so.11"
+        shutil.copy(RECORDER, old)  # any library that has none of its functions
+        program = f"import ctypes; ctypes.CDLL({str(old)!r}); ctypes.CDLL({RECORDER!r}).InitializeInjection(); print('done')"
+        done = subprocess.run([COMMAND, "trace", "-o", self.folder / "old", "--", sys.executable, "-c", program], text=True, capture_output=True)
+        self.assertEqual((done.returncode, done.stdout), (0, "done\n"))
+        self.assertIn(f"runs untraced: {old} is too old: CUPTI of CUDA 12 or 13 is needed", done.stderr)
 
     def test_a_program_without_cuda_runs_as_ever_and_leaves_nothing(self):
         done = subprocess.run([COMMAND, "trace", "--", "sh", "-c", "echo hello; exit 3"], text=True, capture_output=True, cwd=self.folder)

@@ -118,6 +118,7 @@ enum class WaitKind : std::uint8_t {
   host_callback,  // no wait: a function to be called when a stream gets there, as JAX's waits are ended
   door,           // tutti's own
   sleep,          // of a thread that a host callback woke, or another thread that one had woken
+  resource,       // contexts, streams, events, graphs given back; memory of other processes and devices, graphics, made reachable
 };
 
 enum class CopyDirection : std::uint8_t { none, to_device, to_host, between_devices, on_host, any };

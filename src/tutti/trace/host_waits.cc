@@ -89,13 +89,27 @@ void add_waits(HostWaits& all, std::size_t process, const ProcessTrace& trace,
     const auto [site, is_new] = known.try_emplace({wait.stack, wait.api}, 0);
     if (is_new) site->second = site_of({place_of(wait.stack), trace.text_of(wait.api)});
     if (wait.kind == WaitKind::sleep && wait.thread == trace.process.pid) slept = all.waits.size();
-    all.waits.push_back({wait.begin, wait.end, wait.bytes, wait.calls, wait.thread, wait.stack, wait.range, process, site->second,
-                         wait.kind, wait.direction, wait.memory, is_of_worker(wait)});
+    all.waits.push_back({.begin = wait.begin,
+                         .end = wait.end,
+                         .bytes = wait.bytes,
+                         .stream = wait.stream,
+                         .calls = wait.calls,
+                         .thread = wait.thread,
+                         .stack = wait.stack,
+                         .range = wait.range,
+                         .correlation = wait.correlation,
+                         .process = process,
+                         .site = site->second,
+                         .kind = wait.kind,
+                         .direction = wait.direction,
+                         .memory = wait.memory,
+                         .is_of_worker = is_of_worker(wait)});
   }
 }
 
 bool is_driver_own(WaitKind kind) noexcept {
-  return kind == WaitKind::loading || kind == WaitKind::allocation || kind == WaitKind::release || kind == WaitKind::host_memory;
+  return kind == WaitKind::loading || kind == WaitKind::allocation || kind == WaitKind::release ||
+         kind == WaitKind::host_memory || kind == WaitKind::resource;
 }
 
 std::string to_string(WaitKind kind, CopyDirection direction) {
@@ -118,6 +132,7 @@ std::string to_string(WaitKind kind, CopyDirection direction) {
     case WaitKind::release: return "device memory freed";
     case WaitKind::host_memory: return "pinned memory";
     case WaitKind::loading: return "loading code";
+    case WaitKind::resource: return "resource of the driver";
     case WaitKind::host_callback: return "host callback";
     case WaitKind::door: return "tutti's own wait";
     case WaitKind::sleep: return direction == CopyDirection::none ? "wait for a callback" : copy("copy");

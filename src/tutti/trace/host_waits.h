@@ -15,10 +15,12 @@ struct HostWait {
   std::uint64_t begin = 0;
   std::uint64_t end = 0;
   std::uint64_t bytes = 0;
-  std::uint32_t calls = 1;  // into the driver
+  std::uint64_t stream = 0;  // the driver's handle, or an event's; 0: the default stream or none
+  std::uint32_t calls = 1;   // into the driver
   std::uint32_t thread = 0;
   std::uint32_t stack = 0;
-  std::uint32_t range = 0;  // text of its process: the NVTX ranges it was in
+  std::uint32_t range = 0;        // text of its process: the NVTX ranges it was in
+  std::uint32_t correlation = 0;  // of the copy, with the work that it led to
   std::size_t process = 0;
   std::size_t site = 0;
   WaitKind kind{};
@@ -26,7 +28,7 @@ struct HostWait {
   HostMemory memory{};
   bool is_of_worker = false;  // of a thread that is neither the main one nor runs Python, in a program that does
   bool is_warm_up = false;    // before the steps, or in those that are longer because they are the first
-  std::uint64_t idle = 0;     // ns in which the GPU did nothing because of it, where its work was recorded
+  std::uint64_t idle = 0;     // ns in which GPUs did nothing because of it, where their work was recorded
 
   [[nodiscard]] std::uint64_t time() const noexcept { return end - begin; }
 };
@@ -48,7 +50,7 @@ struct HostWaits {
 void add_waits(HostWaits& all, std::size_t process, const ProcessTrace& trace,
                const std::map<std::uint32_t, ResolvedStack>& stacks);
 
-// What nobody asked for by a wait: memory, and loading of code.
+// What nobody asked for by a wait: memory and other resources, and loading of code.
 bool is_driver_own(WaitKind kind) noexcept;
 
 // "stream wait", "copy to the host"

@@ -101,6 +101,7 @@ SyncVerdict pageable(const WaitSite& site) {
 SyncVerdict of_memory(const WaitSite& site) {
   const char* const what = site.kind == WaitKind::release       ? "device memory was freed"
                            : site.kind == WaitKind::host_memory ? "pinned memory was made or freed"
+                           : site.kind == WaitKind::resource    ? "a resource of the driver was made or given back"
                                                                 : "device memory was allocated or mapped";
   if (site.waits == 0) {
     return {SyncClass::warm_up,
@@ -109,6 +110,7 @@ SyncVerdict of_memory(const WaitSite& site) {
   }
   return {SyncClass::flow_control, text(what, ", ", site.all(), site.all() == 1 ? " time" : " times"),
           site.kind == WaitKind::host_memory ? "keep the buffer and use it again"
+          : site.kind == WaitKind::resource  ? "make it once, before the steps, and keep it"
                                              : "keep the memory between steps, or take it from a pool (cudaMallocAsync)"};
 }
 
@@ -138,8 +140,7 @@ SyncVerdict classify(const WaitSite& site, const std::vector<WaitSite>& sites) {
   }
   if (site.kind == WaitKind::door)
     return {SyncClass::unknown, "a wait of tutti's own: `tutti run -- PROGRAM` tells its class and the fix", ""};
-  if (site.kind == WaitKind::allocation || site.kind == WaitKind::release || site.kind == WaitKind::host_memory)
-    return of_memory(site);
+  if (is_driver_own(site.kind)) return of_memory(site);
   const bool is_plain = site.direction == CopyDirection::none && site.kind != WaitKind::sleep;
   if (is_plain && site.instant == site.all()) {
     return {SyncClass::no_op, text(all_waits(site), " came back at once: nothing was running that it could have waited for"),

@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <cstring>
 #include <ctime>
+#include <mutex>
+#include <optional>
 
 namespace {
 
@@ -26,7 +28,17 @@ constexpr std::array names{"",
                            "cuModuleLoadData",
                            "cuLaunchKernel",
                            "cuLaunchHostFunc",
-                           "cuMemcpyDtoH_v2"};
+                           "cuMemcpyDtoH_v2",
+                           "cuCtxDestroy_v2",
+                           "cuDevicePrimaryCtxReset_v2",
+                           "cuDevicePrimaryCtxRelease_v2",
+                           "cuIpcOpenMemHandle_v2",
+                           "cuCtxEnablePeerAccess",
+                           "cuStreamDestroy_v2",
+                           "cuEventDestroy_v2",
+                           "cuGraphUpload",
+                           "cuGraphExecDestroy",
+                           "cuGraphicsMapResources"};
 
 CUpti_CallbackId id_of(const char* name) {
   for (CUpti_CallbackId id = 1; id < names.size(); ++id) {
@@ -70,7 +82,10 @@ class Buffer {
     std::memcpy(begin_ + used_, &record, sizeof record);
     used_ += sizeof record;
   }
-  void hand_over() { take_buffer(nullptr, 0, begin_, size_, used_); }
+  void hand_over() {
+    if (begin_ != nullptr) take_buffer(nullptr, 0, begin_, size_, used_);
+    begin_ = nullptr;
+  }
 
  private:
   std::uint8_t* begin_ = nullptr;
@@ -78,9 +93,14 @@ class Buffer {
   std::size_t used_ = 0;
 };
 
+// Not full: CUPTI keeps it until it is asked for.
+std::optional<Buffer> partial;
+std::mutex partial_mutex;
+
 template <class Kernel, class Copy>
 void tell_of_work(std::uint64_t start, int times) {
-  Buffer buffer;
+  const std::lock_guard lock(partial_mutex);
+  Buffer& buffer = partial ? *partial : partial.emplace();
   for (int i = 0; i < times; ++i) {
     Kernel kernel{};
     kernel.name = "a_kernel";
@@ -93,7 +113,6 @@ void tell_of_work(std::uint64_t start, int times) {
     buffer.add(fill, CUPTI_ACTIVITY_KIND_MEMSET, start + 4000);
     start += 6000;
   }
-  buffer.hand_over();
 }
 
 }  // namespace
@@ -145,10 +164,12 @@ CUptiResult cuptiGetResultString(CUptiResult, const char** words) {
 }
 
 CUptiResult cuptiSubscribe(CUpti_SubscriberHandle*, CUpti_CallbackFunc callback, void*) {
+  if (is_taken) return CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED;
   subscriber = callback;
   return CUPTI_SUCCESS;
 }
 
+#ifndef TUTTI_FAKE_CUPTI_12
 CUptiResult cuptiSubscribe_v2(CUpti_SubscriberHandle*, CUpti_CallbackFunc callback, void*, CUpti_SubscriberParams* with) {
   if (is_taken) {
     std::strncpy(with->oldSubscriberName, "CUPTI for another one", with->oldSubscriberSize);
@@ -157,6 +178,8 @@ CUptiResult cuptiSubscribe_v2(CUpti_SubscriberHandle*, CUpti_CallbackFunc callba
   subscriber = callback;
   return CUPTI_SUCCESS;
 }
+
+#endif
 
 CUptiResult cuptiEnableCallback(std::uint32_t enable, CUpti_SubscriberHandle, CUpti_CallbackDomain, CUpti_CallbackId id) {
   enabled[id] = enable != 0;
@@ -183,6 +206,10 @@ CUptiResult cuptiActivityGetNextRecord(std::uint8_t* buffer, std::size_t valid, 
   *record = reinterpret_cast<CUpti_Activity*>(next);
   return CUPTI_SUCCESS;
 }
-CUptiResult cuptiActivityFlushAll(std::uint32_t) { return CUPTI_SUCCESS; }
-CUptiResult cuptiActivityFlushPeriod(std::uint32_t) { return CUPTI_SUCCESS; }
+CUptiResult cuptiActivityFlushAll(std::uint32_t) {
+  const std::lock_guard lock(partial_mutex);
+  if (partial) partial->hand_over();
+  partial.reset();
+  return CUPTI_SUCCESS;
+}
 }

@@ -53,8 +53,20 @@ constexpr std::array named{
     Named{"cuLibraryGetKernel", {CallKind::if_long, WaitKind::loading}},
     Named{"cuKernelGetFunction", {CallKind::if_long, WaitKind::loading}},
     Named{"cuGraphInstantiate", {CallKind::if_long, WaitKind::loading}},
+    Named{"cuGraphUpload", {CallKind::if_long, WaitKind::loading}},
     Named{"cuDevicePrimaryCtxRetain", {CallKind::if_long, WaitKind::loading}},
     Named{"cuCtxCreate", {CallKind::always, WaitKind::loading}},
+    Named{"cuCtxDestroy", {CallKind::if_long, WaitKind::resource}},
+    Named{"cuDevicePrimaryCtxRelease", {CallKind::if_long, WaitKind::resource}},
+    Named{"cuDevicePrimaryCtxReset", {CallKind::if_long, WaitKind::resource}},
+    Named{"cuStreamDestroy", {CallKind::if_long, WaitKind::resource}},
+    Named{"cuEventDestroy", {CallKind::if_long, WaitKind::resource}},
+    Named{"cuGraphExecDestroy", {CallKind::if_long, WaitKind::resource}},
+    Named{"cuIpc", {CallKind::if_long, WaitKind::resource}},
+    Named{"cuCtxEnablePeerAccess", {CallKind::if_long, WaitKind::resource}},
+    Named{"cuCtxDisablePeerAccess", {CallKind::if_long, WaitKind::resource}},
+    Named{"cuGraphicsMapResources", {CallKind::if_long, WaitKind::resource}},
+    Named{"cuGraphicsUnmapResources", {CallKind::if_long, WaitKind::resource}},
 };
 
 bool contains(std::string_view name, std::string_view part) noexcept { return name.find(part) != std::string_view::npos; }

@@ -3,15 +3,25 @@
 
 #include <cupti.h>
 
+#include <cstddef>
 #include <string>
 
 namespace tutti::tracing {
+
+// CUpti_SubscriberParams of CUDA 13, which the headers of CUDA 12 do not have.
+struct SubscriberParams {
+  std::size_t struct_size;
+  const char* name;
+  char* holder;  // who subscribes already is written here
+  std::size_t holder_size;
+};
+using SubscribeByName = CUptiResult (*)(CUpti_SubscriberHandle*, CUpti_CallbackFunc, void*, SubscriberParams*);
 
 struct CuptiLibrary {
   decltype(&::cuptiGetVersion) get_version = nullptr;
   decltype(&::cuptiGetResultString) get_result_string = nullptr;
   decltype(&::cuptiSubscribe) subscribe = nullptr;
-  decltype(&::cuptiSubscribe_v2) subscribe_v2 = nullptr;  // null before CUDA 13
+  SubscribeByName subscribe_by_name = nullptr;  // cuptiSubscribe_v2(); null before CUDA 13
   decltype(&::cuptiEnableCallback) enable_callback = nullptr;
   decltype(&::cuptiGetCallbackName) get_callback_name = nullptr;
   decltype(&::cuptiActivityRegisterTimestampCallback) register_timestamp = nullptr;  // null before CUDA 11.6
@@ -20,7 +30,6 @@ struct CuptiLibrary {
   decltype(&::cuptiActivityEnableDriverApi) enable_driver_activity = nullptr;
   decltype(&::cuptiActivityGetNextRecord) next_record = nullptr;
   decltype(&::cuptiActivityFlushAll) flush_all = nullptr;
-  decltype(&::cuptiActivityFlushPeriod) flush_period = nullptr;
   std::string path;
 
   // Empty: it is there. Else why not.

@@ -120,7 +120,7 @@ void Recorder::begin_process(const std::string& command, bool records_work, std:
 
 void Recorder::end_process() {
   if (!output.is_open()) return;
-  flush_work();
+  end_work();
   if (host_callbacks != 0) {
     if (const std::string why = why_no_sleeps(); !why.empty()) output.note(why);
   }

@@ -228,20 +228,18 @@ std::string Recorder::subscribe() {
   CUpti_SubscriberHandle subscriber = nullptr;
   CUptiResult result = CUPTI_SUCCESS;
   std::string holder;
-  if (cupti.subscribe_v2 != nullptr) {
+  if (cupti.subscribe_by_name != nullptr) {
     std::array<char, 256> name{};
-    CUpti_SubscriberParams with{};
-    with.structSize = CUpti_SubscriberParams_STRUCT_SIZE;
-    with.subscriberName = "tutti trace";
-    with.oldSubscriberName = name.data();
-    with.oldSubscriberSize = name.size();
-    result = cupti.subscribe_v2(&subscriber, on_call, nullptr, &with);
+    SubscriberParams with{sizeof with, "tutti trace", name.data(), name.size()};
+    result = cupti.subscribe_by_name(&subscriber, on_call, nullptr, &with);
     holder = name.data();
   } else {
     result = cupti.subscribe(&subscriber, on_call, nullptr);
   }
-  if (result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED)
-    return (holder.empty() ? std::string("another profiler") : "'" + holder + "'") + " holds CUPTI, which serves one at a time";
+  if (result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED) {
+    return (holder.empty() ? std::string("another profiler, of which CUPTI before CUDA 13 tells no name,") : "'" + holder + "'") +
+           " holds CUPTI, which serves one at a time";
+  }
   if (result != CUPTI_SUCCESS) return cupti.path + " refused: " + cupti.describe(result);
 
   int enabled = 0;

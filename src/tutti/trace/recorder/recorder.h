@@ -35,9 +35,9 @@ struct Recorder {
 
   // Subscribes to what can block; what is in the way, or nothing.
   std::string subscribe();
-  // What the GPU does from now on, too.
+  // What the GPU does from now on, too: written twice a second, and when the process ends.
   std::string record_work();
-  void flush_work();
+  void end_work();
   // Waits of Tutti's own, which poll a word that the GPU writes.
   static void listen_at_door();
   void begin_process(const std::string& command_line, bool records_work, std::uint32_t most_kib);

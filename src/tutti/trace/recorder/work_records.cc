@@ -1,7 +1,12 @@
 // What the GPU did and when it was asked to, from CUPTI's activity records.
+#include <pthread.h>
+
+#include <atomic>
+#include <csignal>
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -16,24 +21,27 @@ namespace {
 constexpr std::size_t buffer_bytes = 1U << 20;
 constexpr std::size_t buffer_alignment = 8;
 constexpr std::size_t most_in_a_record = 8192;
-constexpr std::uint32_t flush_every_ms = 500;
+constexpr long flush_every = 500'000'000;  // ns
 
 // Which struct a record is depends on CUPTI's version; later ones append fields. Those that are read here lie at the same place
-// in all of CUDA 12.0 to 13.0, so that the newest will do.
-using Kernel = CUpti_ActivityKernel10;        // of 13.0; CUpti_ActivityKernel9 before
-using Copy = CUpti_ActivityMemcpy6;           // since 12.8; CUpti_ActivityMemcpy5 before
-using Fill = CUpti_ActivityMemset4;           // since 11.6
+// in all of CUDA 12.0 to 13.0, so that the oldest will do.
+using Kernel = CUpti_ActivityKernel9;
+using Copy = CUpti_ActivityMemcpy5;
+using Fill = CUpti_ActivityMemset4;
 constexpr std::uint32_t next_cupti = 130100;  // the first whose structs are not known
 
+#if CUPTI_API_VERSION >= 130000
 template <class A, class B>
 constexpr bool times_are_equally_placed =
     offsetof(A, kind) == offsetof(B, kind) && offsetof(A, start) == offsetof(B, start) && offsetof(A, end) == offsetof(B, end) &&
     offsetof(A, correlationId) == offsetof(B, correlationId) && offsetof(A, streamId) == offsetof(B, streamId) &&
     offsetof(A, deviceId) == offsetof(B, deviceId);
-static_assert(times_are_equally_placed<Kernel, CUpti_ActivityKernel9> &&
-              offsetof(Kernel, name) == offsetof(CUpti_ActivityKernel9, name));
-static_assert(times_are_equally_placed<Copy, CUpti_ActivityMemcpy5> &&
-              offsetof(Copy, bytes) == offsetof(CUpti_ActivityMemcpy5, bytes));
+static_assert(times_are_equally_placed<Kernel, CUpti_ActivityKernel10> &&
+              offsetof(Kernel, name) == offsetof(CUpti_ActivityKernel10, name));
+static_assert(times_are_equally_placed<Copy, CUpti_ActivityMemcpy6> &&
+              offsetof(Copy, bytes) == offsetof(CUpti_ActivityMemcpy6, bytes));
+static_assert(sizeof(SubscriberParams) == CUpti_SubscriberParams_STRUCT_SIZE);
+#endif
 
 // Of a version as cuptiGetVersion() tells it: 130201 is 13.2.
 std::string about_version(std::uint32_t version) {
@@ -42,10 +50,13 @@ std::string about_version(std::uint32_t version) {
          " is newer than this recorder: what the GPU did is read as CUPTI 13.0 writes it";
 }
 
+std::atomic<std::size_t> buffers_out{0};  // that CUPTI has
+
 void give_buffer(std::uint8_t** buffer, std::size_t* size, std::size_t* most_records) {
   *buffer = static_cast<std::uint8_t*>(std::aligned_alloc(buffer_alignment, buffer_bytes));
   *size = *buffer == nullptr ? 0 : buffer_bytes;
   *most_records = 0;
+  if (*buffer != nullptr) ++buffers_out;
 }
 
 template <class Body>
@@ -105,7 +116,43 @@ void take_buffer(CUcontext, std::uint32_t, std::uint8_t* buffer, std::size_t, st
   } catch (...) {
     ++recorder().unkept_work;
   }
+  --buffers_out;
   std::free(buffer);
+}
+
+// CUPTI hands over buffers that are full; what is in the others comes when it is asked for. By a thread of its own, never from a
+// callback, and not while the process forks: a child would find CUPTI's locks taken for ever.
+pthread_mutex_t flushing = PTHREAD_MUTEX_INITIALIZER;
+bool is_over = false;  // under `flushing`
+
+void* flush_again_and_again(void*) {
+  (void)::pthread_setname_np(::pthread_self(), "tutti-trace");
+  for (;;) {
+    const timespec period{0, flush_every};
+    ::nanosleep(&period, nullptr);
+    ::pthread_mutex_lock(&flushing);
+    const bool goes_on = !is_over && recorder().output.is_open();
+    if (goes_on && buffers_out != 0) recorder().cupti.flush_all(0);
+    ::pthread_mutex_unlock(&flushing);
+    if (!goes_on) return nullptr;
+  }
+}
+
+bool start_flushing() {
+  ::pthread_atfork([] { ::pthread_mutex_lock(&flushing); }, [] { ::pthread_mutex_unlock(&flushing); },
+                   [] {
+                     is_over = true;
+                     ::pthread_mutex_unlock(&flushing);
+                   });
+  sigset_t all;
+  sigset_t before;
+  ::sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &before);  // signals are for the program's threads
+  pthread_t thread{};
+  const bool is_started = ::pthread_create(&thread, nullptr, flush_again_and_again, nullptr) == 0;
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  if (is_started) ::pthread_detach(thread);
+  return is_started;
 }
 
 bool is_launch(std::string_view name) {
@@ -137,12 +184,16 @@ std::string Recorder::record_work() {
     if (has_name && is_launch(name)) cupti.enable_driver_activity(function, 1);
   }
   if (result != CUPTI_SUCCESS) return "what the GPU does is not recorded: " + cupti.describe(result);
-  cupti.flush_period(flush_every_ms);
+  if (!start_flushing()) return "what the GPU does is written only when the program ends: no thread could be started for it";
   return "";
 }
 
-void Recorder::flush_work() {
-  if (cupti.flush_all != nullptr) cupti.flush_all(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+void Recorder::end_work() {
+  if (cupti.flush_all == nullptr) return;
+  ::pthread_mutex_lock(&flushing);
+  is_over = true;
+  ::pthread_mutex_unlock(&flushing);
+  cupti.flush_all(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
 }
 
 }  // namespace tutti::tracing
