@@ -104,7 +104,10 @@ double copy_time(double bytes) {
   return at->second;
 }
 
-std::vector<std::int64_t> sizes_of(const tt::Tensor& x) { return {x.shape().begin(), x.shape().end()}; }
+std::vector<std::int64_t> sizes_of(const tt::Tensor& x) {
+  if (!x.is_defined()) return {};
+  return {x.shape().begin(), x.shape().end()};
+}
 
 }  // namespace
 
@@ -160,6 +163,7 @@ int main(int argc, char** argv) {
                       {"layout", matrix::to_string(cell.layout)},
                       {"size", cell.side * cell.side},
                       {"operands", matrix::to_string(cell.entry->operands)},
+                      {"given", json::array({sizes_of(given.x), sizes_of(given.y), sizes_of(given.z)})},
                       {"theirs", cell.entry->theirs},
                       {"is_pass", cell.entry->kind == Kind::pass},
                       {"bytes", matrix::bytes_moved(cell, given, result)},

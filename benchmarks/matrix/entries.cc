@@ -20,6 +20,7 @@ namespace {
 #define PASS(name, dtypes, operands, ours, theirs) ENTRY(name, Kind::pass, dtypes, Operands::operands, ours, theirs)
 #define WORK(name, dtypes, operands, ours, theirs) ENTRY(name, Kind::work, dtypes, Operands::operands, ours, theirs)
 #define DRAW(name, dtypes, operands, ours, theirs) ENTRY(name, Kind::draw, dtypes, Operands::operands, ours, theirs)
+#define NET(name, dtypes, shapes, ours, theirs) ENTRY(name, Kind::work, dtypes, shaped shapes, ours, theirs)
 
 const Entry every_entry[] = {
 #include "entries.inc"

@@ -19,7 +19,8 @@ bool has_layouts(Operands operands) {
     case Operands::sides:
     case Operands::sorted:
     case Operands::definite:
-    case Operands::images: return false;
+    case Operands::images:
+    case Operands::shaped: return false;
     default: return true;
   }
 }
@@ -64,8 +65,8 @@ const char* to_string(Layout layout) {
 
 const char* to_string(Operands operands) {
   constexpr std::array names{"one",    "two",  "pair",  "like",  "positive", "positives", "choice", "sparse",
-                             "masked", "rows", "along", "sides", "sorted",   "definite",  "images"};
-  static_assert(names.size() == static_cast<std::size_t>(Operands::images) + 1);
+                             "masked", "rows", "along", "sides", "sorted",   "definite",  "images", "shaped"};
+  static_assert(names.size() == static_cast<std::size_t>(Operands::shaped) + 1);
   return names[static_cast<std::size_t>(operands)];
 }
 
@@ -78,6 +79,7 @@ std::vector<Cell> cells(const std::string& filter, std::int64_t most_side) {
         if (entry.ours == nullptr || std::string_view(entry.name).find(filter) == std::string_view::npos) continue;
         if (layout != Layout::contiguous && !has_layouts(entry.operands)) continue;
         if (side > 1024 && entry.operands == Operands::definite) continue;
+        if (side != 1024 && entry.operands == Operands::shaped) continue;
         for (const DType dtype : {DType::f32, DType::bf16, DType::i32, DType::boolean}) {
           const bool is_large = side > 1024 && dtype != DType::f32 && dtype != DType::boolean;
           if (entry.dtypes.contains(dtype) && !is_large) out.push_back({&entry, dtype, layout, side});
@@ -113,7 +115,7 @@ Given Store::operands(const Cell& cell) {
   const auto indices = [&](const Shape& shape) { return base(DType::i64, shape, 0, static_cast<double>(n), 3); };
   const Layout layout = cell.layout;
   const DType dtype = cell.dtype;
-  switch (cell.entry->operands) {
+  switch (cell.entry->operands.operands) {
     case Operands::one: return {laid_out(uniform(dtype, 0), layout), {}, {}};
     case Operands::two: return {laid_out(uniform(dtype, 0), layout), uniform(dtype, 1), {}};
     case Operands::pair: return {laid_out(uniform(dtype, 0), layout), uniform(dtype, 1), {}};
@@ -129,6 +131,15 @@ Given Store::operands(const Cell& cell) {
     case Operands::sorted: return {sorted_values(n * n, seed_), base(dtype, {n * n}, -1, 1, 1), {}};
     case Operands::definite: return {definite_matrix(n, seed_), uniform(dtype, 1), {}};
     case Operands::images: return {base(dtype, image_shape(n), -1, 1, 0), base(dtype, {16, 16, 3, 3}, -1, 1, 1), {}};
+    case Operands::shaped: {
+      Given out;
+      Tensor* const all[] = {&out.x, &out.y, &out.z};
+      for (int i = 0; i < 3; ++i) {
+        const Shape& shape = cell.entry->operands.shapes[static_cast<std::size_t>(i)];
+        if (!shape.empty()) *all[i] = base(dtype, shape, -1, 1, i);
+      }
+      return out;
+    }
   }
   return {};
 }

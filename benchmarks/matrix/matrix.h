@@ -38,7 +38,19 @@ enum class Operands : std::uint8_t {
   sorted,     // x: a sorted vector; y: what is looked for in it
   definite,   // x: symmetric and positive definite; y: a matrix
   images,     // x: a batch of images with 16 channels; y: 16 kernels of 3 x 3
+  shaped,     // as the entry says
 };
+// What an entry takes: operands of any size, or of these shapes.
+struct Taken {
+  Taken(Operands kind, const std::array<tutti::Shape, 3>& of = {}) : operands(kind), shapes(of) {}
+  operator Operands() const { return operands; }
+
+  Operands operands;
+  std::array<tutti::Shape, 3> shapes;
+};
+inline Taken shaped(const tutti::Shape& x, const tutti::Shape& y = {}, const tutti::Shape& z = {}) {
+  return {Operands::shaped, {x, y, z}};
+}
 
 const char* to_string(Operands operands);
 
@@ -56,7 +68,7 @@ struct Entry {
   const char* name;
   Kind kind;
   tutti::DTypes dtypes;
-  Operands operands;
+  Taken operands;
   const char* theirs;   // as it is written
   Ours ours = nullptr;  // null: there is no such function
 };

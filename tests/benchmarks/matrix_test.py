@@ -15,7 +15,7 @@ sys.path[:0] = [str(ROOT / "benchmarks/matrix"), str(ROOT / "benchmarks/gpu")]
 import matrix_table
 import ops_matrix
 
-ENTRY = re.compile(r'^(?:PASS|WORK|DRAW)\("([^"]+)", (\w+), (\w+), (.*)\)$', re.M)
+ENTRY = re.compile(r'^(?:PASS|WORK|DRAW|NET)\("([^"]+)", (\w+), (\w+|\(\{.*?\}\)), (.*)\)$', re.M)
 
 
 def arguments(text):
@@ -39,7 +39,7 @@ class Entries(unittest.TestCase):
     found = ENTRY.findall((ROOT / "benchmarks/matrix/entries.inc").read_text())
 
     def test_every_line_is_an_entry_with_a_name_of_its_own(self):
-        lines = [line for line in (ROOT / "benchmarks/matrix/entries.inc").read_text().splitlines() if line.startswith(("PASS", "WORK", "DRAW"))]
+        lines = [line for line in (ROOT / "benchmarks/matrix/entries.inc").read_text().splitlines() if line.startswith(("PASS", "WORK", "DRAW", "NET"))]
         self.assertEqual(len(lines), len(self.found))
         self.assertEqual(len({name for name, *_ in self.found}), len(self.found))
 
@@ -58,6 +58,7 @@ class Entries(unittest.TestCase):
             ("x.to(at::kBFloat16)", "x.to(torch.bfloat16)"),
             ("at::linalg_inv(x)", "torch.linalg.inv(x)"),
             ("at::gelu(x)", "F.gelu(x)"),
+            ("at::conv2d(x, y, c10::nullopt, 2, 1)", "torch.conv2d(x, y, None, 2, 1)"),
             ("at::rand(x.sizes())", "torch.rand(x.shape, **LIKE)"),
         ):
             self.assertEqual(ops_matrix.to_python(cpp), python)
@@ -66,7 +67,7 @@ class Entries(unittest.TestCase):
         script = (ROOT / "benchmarks/gpu/ops_matrix.py").read_text()
         names = re.search(r"enum class Operands.*?\{(.*?)\};", (ROOT / "benchmarks/matrix/matrix.h").read_text(), re.S)[1]
         known = set(re.findall(r"^\s*(\w+),", names, re.M))
-        self.assertTrue({operands for _, _, operands, _ in self.found} <= known)
+        self.assertTrue({operands for _, _, operands, _ in self.found if operands[0] != "("} <= known)
         self.assertEqual(known, set(re.findall(r'case "(\w+)":', script)))
 
 
