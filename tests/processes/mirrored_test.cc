@@ -126,6 +126,24 @@ TEST(MirroredProcesses, ShareOutRowsAndReduceOverAll) {
   job.expect_success();
 }
 
+TEST(MirroredProcesses, DrawOtherNumbersInEachFromTheSameSeed) {
+  Job job(2, [](int) {
+    simulate_gpus(1);
+    const MirroredStrategy strategy(create_distributed_mesh({{"replica", -1}}, {"GPU:0"}));
+    set_seed(5);
+    const auto draw = capture([&] { return strategy.run([] { return normal({32}); })[0]; });
+    for (int i = 0; i < 3; ++i) {
+      const std::vector<float> both = read<float>(all_gather({draw()}, strategy.mesh(), "replica", 0)[0]);
+      require(both.size() == 64, "64 numbers");
+      for (std::size_t k = 0; k < 32; ++k) require(both[k] != both[32 + k], "the processes drew the same number");
+    }
+    const Tensor outside = normal({32});
+    require(read<float>(all_reduce({outside}, strategy.mesh(), "replica", Reduction::max)[0]) == read<float>(outside),
+            "outside run() all have drawn as much");
+  });
+  job.expect_success();
+}
+
 TEST(MirroredProcesses, AStrategyOverOneOfThemAloneSaysOnceWhatToWriteInstead) {
   Job job(2, [](int) {
     simulate_gpus(1);

@@ -2,6 +2,7 @@
 
 #include "tutti/base/error.h"
 #include "tutti/base/text.h"
+#include "tutti/ops/replica.h"
 
 namespace tutti {
 
@@ -15,7 +16,12 @@ Draw detail::numbers_for(const DrawSource& source, std::int64_t elements, std::i
         text(source.function, ": the counter ", source.counter, " was given without the key it counts for; give that too"), site);
   }
   Generator& generator = source.generator != nullptr ? *source.generator : default_generator();
-  return {&generator.state(), static_cast<std::uint64_t>((elements + per_block - 1) / per_block)};
+  Draw out{&generator.state(), static_cast<std::uint64_t>((elements + per_block - 1) / per_block)};
+  if (const detail::Replica* replica = detail::thread_state.replica; replica != nullptr && replica->blocks_before > 0) {
+    out.skipped = replica->blocks_before;
+    out.whole = 1;
+  }
+  return out;
 }
 
 }  // namespace tutti
