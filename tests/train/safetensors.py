@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""The safetensors format by its description, as a judge of ours. usage: safetensors.py check FILE | write FILE
+"""The safetensors format by its description, as a judge of ours. usage: safetensors.py check|write|package-check|package-write FILE [FOLDER]
 
-check reads a file that tutti wrote, write makes one for it to read; both know what is in it from values()."""
+check reads a file that tutti wrote, write makes one for it to read; both know what is in it from values(). Those of the package do
+it with PyPI's safetensors, from the folder if it is there or as it is installed; without one they end with 77."""
 
 import json
 import struct
@@ -61,5 +62,36 @@ def write(path):
         file.write(struct.pack("<Q", len(text)) + text + data)
 
 
+def package():
+    sys.path[:0] = sys.argv[3:]
+    try:
+        import safetensors
+    except ImportError as error:
+        print(f"no safetensors package: {error}")
+        sys.exit(77)
+    return safetensors
+
+
+def package_check(path):
+    with open(path, "rb") as file:
+        whole = file.read()
+    found = dict(package().deserialize(whole))
+    wanted = values()
+    assert found.keys() == wanted.keys(), found.keys() ^ wanted.keys()
+    for name, (dtype, array) in wanted.items():
+        info = found[name]
+        assert (info["dtype"], tuple(info["shape"]), bytes(info["data"])) == (dtype, array.shape, array.tobytes()), (name, info)
+
+
+def package_write(path):
+    names = {"BOOL": "bool", "U": "uint", "I": "int", "F": "float", "BF": "bfloat"}
+    tensors = {}
+    for name, (dtype, array) in values().items():
+        kind = dtype.rstrip("0123456789")
+        tensors[name] = {"dtype": names[kind] + dtype[len(kind) :], "shape": list(array.shape), "data": array.tobytes()}
+    with open(path, "wb") as file:
+        file.write(package().serialize(tensors, METADATA))
+
+
 if __name__ == "__main__":
-    {"check": check, "write": write}[sys.argv[1]](sys.argv[2])
+    {"check": check, "write": write, "package-check": package_check, "package-write": package_write}[sys.argv[1]](sys.argv[2])
