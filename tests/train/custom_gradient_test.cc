@@ -9,7 +9,7 @@ namespace tutti {
 
 namespace {
 
-std::vector<float> values(const Tensor& x) { return read<float>(x); }
+std::vector<float> floats(const Tensor& x) { return read<float>(x); }
 
 TEST(CustomGradient, IsTheOneThatIsStated) {
   const auto clipped = custom_gradient([](const Tensor& x) { return x * 1; },
@@ -37,8 +37,8 @@ TEST(Checkpoint, HasTheSameValuesAndGradientsAndDrawsTheSameNumbers) {
   set_seed(9);
   const auto found = value_and_grad<0, 1>(kept_little)(block, x);
   EXPECT_EQ(item<float>(found.value), item<float>(expected.value));
-  EXPECT_EQ(values(std::get<0>(found.grads)[0]), values(std::get<0>(expected.grads)[0]));
-  EXPECT_EQ(values(std::get<1>(found.grads)), values(std::get<1>(expected.grads)));
+  EXPECT_EQ(floats(std::get<0>(found.grads)[0]), floats(std::get<0>(expected.grads)[0]));
+  EXPECT_EQ(floats(std::get<1>(found.grads)), floats(std::get<1>(expected.grads)));
 }
 
 TEST(CustomGradient, HoldsForAnArgumentThatIsGivenBack) {
@@ -92,7 +92,7 @@ TEST(CustomGradient, RefusesWhatItsGradientSaysNothingOf) {
               return sum(custom_gradient([=](const Tensor& y) { return y + other; }, stated)(x));
             }).find("custom_gradient: "),
             0U);
-  EXPECT_EQ(values(grad([&](const Tensor& x) { return sum(with_variable(x)); })(ones({2, 3}))), std::vector<float>(6, 1.F))
+  EXPECT_EQ(floats(grad([&](const Tensor& x) { return sum(with_variable(x)); })(ones({2, 3}))), std::vector<float>(6, 1.F))
       << "nobody wants the variable's";
 }
 
@@ -108,8 +108,8 @@ TEST(Checkpoint, GivesGradientsToWhatTheFunctionUsesWithoutGettingIt) {
   const auto plain = value_and_grad<0, 1>(loss([](const auto& f, const Tensor& in) { return f(in); }))(w, x);
   const auto again = value_and_grad<0, 1>(loss([](const auto& f, const Tensor& in) { return checkpoint(f)(in); }))(w, x);
   EXPECT_EQ(item<float>(again.value), item<float>(plain.value));
-  EXPECT_EQ(values(std::get<0>(again.grads)), values(std::get<0>(plain.grads)));
-  EXPECT_EQ(values(std::get<1>(again.grads)), values(std::get<1>(plain.grads)));
+  EXPECT_EQ(floats(std::get<0>(again.grads)), floats(std::get<0>(plain.grads)));
+  EXPECT_EQ(floats(std::get<1>(again.grads)), floats(std::get<1>(plain.grads)));
 }
 
 TEST(Checkpoint, TakesATensorTwiceAndGivesSeveralBack) {
@@ -121,7 +121,7 @@ TEST(Checkpoint, TakesATensorTwiceAndGivesSeveralBack) {
     return sum(out[0] * 3) + sum(out[1] * 10) + sum(out[2]);
   })(zeros({2}) + 2);
   const float expected = 3 * 4 + 10 + std::exp(2.F);
-  EXPECT_FLOAT_EQ(values(slope)[0], expected);
+  EXPECT_FLOAT_EQ(floats(slope)[0], expected);
 }
 
 TEST(Checkpoint, HasASecondGradient) {
@@ -139,7 +139,7 @@ TEST(Checkpoint, InsideOfAnotherDrawsTheSameNumbersAgain) {
     const Tensor dropped = checkpoint([&](const Tensor& z) { return checkpoint(kept)(z * 3) * 2; })(y);
     return std::pair(sum(dropped), dropped);
   })(x);
-  EXPECT_EQ(values(out.second), values(slope)) << "it is linear";
+  EXPECT_EQ(floats(out.second), floats(slope)) << "it is linear";
 }
 
 TEST(Checkpoint, AssignsOnceAndGradientsGoThroughIt) {

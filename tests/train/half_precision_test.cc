@@ -9,7 +9,7 @@ namespace tutti {
 
 namespace {
 
-float number(const Tensor& x) { return item<float>(cast(x, DType::f32)); }
+float as_float(const Tensor& x) { return item<float>(cast(x, DType::f32)); }
 
 TEST(HalfPrecision, RunningStatisticsAddUpStepsBelowHalfAnUlp) {
   for (const DType dtype : {DType::bf16, DType::f16}) {
@@ -20,13 +20,13 @@ TEST(HalfPrecision, RunningStatisticsAddUpStepsBelowHalfAnUlp) {
       (void)norm(cast(x, dtype));
       (void)exact(x);
     }
-    EXPECT_NEAR(number(sum(norm.running_mean)), number(sum(exact.running_mean)), 0.02) << to_string(dtype);
-    EXPECT_NEAR(number(sum(norm.running_var)), number(sum(exact.running_var)), 0.05) << to_string(dtype);
+    EXPECT_NEAR(as_float(sum(norm.running_mean)), as_float(sum(exact.running_mean)), 0.02) << to_string(dtype);
+    EXPECT_NEAR(as_float(sum(norm.running_var)), as_float(sum(exact.running_var)), 0.05) << to_string(dtype);
     const Evaluation after_training;
     const Tensor x = normal({64, 1}, {.key = 1000, .mean = 5, .stddev = 3});
     const Tensor found = norm(cast(x, dtype));
     EXPECT_EQ(found.dtype(), dtype);
-    EXPECT_LT(number(max(abs(cast(found, DType::f32) - exact(x)))), 0.1);
+    EXPECT_LT(as_float(max(abs(cast(found, DType::f32) - exact(x)))), 0.1);
   }
 }
 
@@ -42,10 +42,10 @@ TEST(HalfPrecision, AdamMovesAMasterThatTheParameterIsARoundingOf) {
   }
   EXPECT_TRUE(item<bool>(all(equal(x.value(), cast(exact.value(), DType::bf16)))))
       << PrintedTensor(x.value()) << " and " << PrintedTensor(exact.value());
-  EXPECT_LT(number(max(x.value())), 1.48F) << "a step of 1e-4 is below half an ulp of 1.5";
+  EXPECT_LT(as_float(max(x.value())), 1.48F) << "a step of 1e-4 is below half an ulp of 1.5";
 }
 
-struct Net {
+struct HalfNet {
   Dense hidden{4, 32, {.dtype = DType::bf16}};
   BatchNorm norm{32, {.dtype = DType::bf16}};
   Dense out{32, 3, {.dtype = DType::bf16}};
@@ -54,14 +54,14 @@ struct Net {
 
 TEST(HalfPrecision, ASmallNetworkLearns) {
   set_seed(3);
-  const Net net;
+  const HalfNet net;
   Adam optimizer(parameters(net), 0.01);
   const Tensor x = normal({512, 4});
   const Tensor labels = argmax(matmul(x, normal({4, 3})), 1);
   const Tensor half = cast(x, DType::bf16);
   for (int i = 0; i < 150; ++i) {
     const auto [loss, grads] =
-        value_and_grad([&](const Net& n) { return cross_entropy(cast(n(half), DType::f32), labels); })(net);
+        value_and_grad([&](const HalfNet& n) { return cross_entropy(cast(n(half), DType::f32), labels); })(net);
     for (const Tensor& slope : grads) ASSERT_EQ(slope.dtype(), DType::bf16);
     optimizer.update(grads);
   }
