@@ -46,6 +46,47 @@ TEST(Damaged, DepthIsNoTrouble) {
   EXPECT_GE(check(deep).findings.size(), 1U);
 }
 
+TEST(Damaged, AssignmentsInALongRowAndTargetsInEachOther) {
+  std::string row = good + "z";
+  for (int i = 0; i < 100'000; ++i) row += " = z";
+  row += " = x.mean().item()\n";
+  EXPECT_EQ(check(row).findings.size(), 2U);
+  for (const std::string bracket : {"(", "["}) {
+    std::string nested = good;
+    for (int i = 0; i < 20'000; ++i) nested += bracket;
+    nested += "z";
+    for (int i = 0; i < 20'000; ++i) nested += bracket == "(" ? ",)" : "]";
+    EXPECT_EQ(check(nested + " = [1]\n").findings.size(), 1U);
+  }
+  std::string signs = good + "x[0] = ";
+  for (int i = 0; i < 100'000; ++i) signs += "-";
+  EXPECT_GE(check(signs + "1\n").findings.size(), 1U);
+}
+
+TEST(Damaged, WhatIsNestedIsLookedAtOnce) {
+  std::string conditions = "b";
+  for (int i = 0; i < 70; ++i) conditions = "(" + conditions + " and b) + 1";
+  EXPECT_EQ(check(good + "z = " + conditions + "\n").findings.size(), 1U);
+  std::string functions = good;
+  for (std::size_t i = 0; i < 29; ++i) {
+    functions += std::string(2 * i, ' ') + "for i in y:\n" + std::string(2 * i + 1, ' ') + "def f():\n";
+  }
+  EXPECT_EQ(check(functions + std::string(58, ' ') + "x.mean().item()\n").findings.size(), 2U);
+}
+
+TEST(Damaged, TypesAboveTypesAreNoTrouble) {
+  std::string deep = good + "class A0: pass\n";
+  for (int i = 1; i < 20'000; ++i) deep += "class A" + std::to_string(i) + "(A" + std::to_string(i - 1) + "): pass\n";
+  EXPECT_EQ(check(deep + "A19999().step()\n").findings.size(), 1U);
+  std::string wide = good + "class A0: pass\n";
+  for (int i = 1; i < 50; ++i) {
+    const std::string above = "A" + std::to_string(i - 1);
+    wide += "class B" + std::to_string(i) + "(" + above + "): pass\nclass C" + std::to_string(i) + "(" + above + "): pass\n";
+    wide += "class A" + std::to_string(i) + "(B" + std::to_string(i) + ", C" + std::to_string(i) + "): pass\n";
+  }
+  EXPECT_EQ(check(wide + "A49().step(A49().held)\n").findings.size(), 1U);
+}
+
 TEST(Damaged, SizeIsNoTrouble) {
   std::string large = good + "table = [\n";
   for (int i = 0; i < 100'000; ++i) large += "  1, 2, 3,\n";

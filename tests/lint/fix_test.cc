@@ -37,6 +37,75 @@ TEST(Fix, LeavesPinnedSourcesThatHaveAName) {
   EXPECT_EQ(after_fix(code), code);
 }
 
+TEST(Fix, ReplacesAFlagThatSaysToWait) {
+  const auto fixed_copy = [](const std::string& call) { return after_fix("x = torch.ones(3)\ny = " + call + "\n").substr(22); };
+  EXPECT_EQ(fixed_copy("x.to('cuda', non_blocking=False)"), "x.to('cuda', non_blocking=True)\n");
+  EXPECT_EQ(fixed_copy("x.to('cuda', torch.half, False)"), "x.to('cuda', torch.half, True)\n");
+  EXPECT_EQ(fixed_copy("x.cuda(0, False)"), "x.cuda(0, True)\n");
+  EXPECT_EQ(fixed_copy("x.cuda(0)"), "x.cuda(0, non_blocking=True)\n");
+  for (const char* const call : {"x.cuda(0, flag)", "x.to('cuda', non_blocking=flag)", "x.to('cuda', **more)", "x.cuda(*more)",
+                                 "x.to('cuda', non_blocking=False, **more)"})
+    EXPECT_EQ(fixed_copy(call), std::string(call) + "\n");
+}
+
+TEST(Fix, LeavesWhatMayBePinned) {
+  for (const std::string code : {
+           "x = torch.ones(3, pin_memory=True)\ny = x.view(-1).to('cuda')\nx.zero_()\n",
+           "x = torch.ones(3, pin_memory=True)\ny = x[0].to('cuda')\nx.zero_()\n",
+           "x = torch.ones(3, pin_memory=True)\ny = x.T.contiguous().cuda()\nx.zero_()\n",
+           "x = torch.ones(3, pin_memory=True)\ny = torch.squeeze(x).cuda()\nx.zero_()\n",
+           "x = torch.ones(3, pin_memory=flag)\ny = x.to('cuda')\nx.zero_()\n",
+           "x = torch.ones(3, **options)\ny = x.to('cuda')\nx.zero_()\n",
+           "x = torch.zeros_like(torch.ones(3), pin_memory=True)\ny = x.to('cuda')\nx.zero_()\n",
+           "x = torch.ones(3).new_zeros(3, pin_memory=True)\ny = x.to('cuda')\nx.zero_()\n",
+           "x = torch.ones(3)\nif flag:\n    x = x.pin_memory()\ny = x.to('cuda')\nx.zero_()\n",
+           "x = torch.ones(3, device='cuda').to('cpu', non_blocking=True)\ny = x.to('cuda')\nx.zero_()\n",
+           "def send(x):\n    return x.to('cuda')\n\nsend(torch.ones(3))\n",
+       })
+    EXPECT_EQ(after_fix(code), code);
+}
+
+TEST(Fix, LeavesBatchesThatSomethingElseMayWriteTo) {
+  const std::string loader = "loader = DataLoader(data, batch_size=4, pin_memory=True)\n";
+  for (const std::string loop : {
+           "for x in loader:\n    y = x.to('cuda')\n    x.zero_()\n",
+           "for x in loader:\n    kept = x\n    x = x.to('cuda')\n    kept.zero_()\n",
+           "for x in loader:\n    y = x.view(-1).to('cuda')\n    x += 1\n",
+           "for x in loader:\n    y = x.to('cuda')\nx.zero_()\n",
+           "for batch in loader:\n    y = batch['x'].to('cuda')\n    batch['x'][0] = 1\n",
+           "for x in list(loader):\n    x = x.to('cuda')\n",
+           "for x in [x for x in loader]:\n    x = x.to('cuda')\n",
+           "for x in loader:\n    x, y = x.to('cuda'), change(x)\n",
+       })
+    EXPECT_EQ(after_fix(loader + loop), loader + loop);
+  const std::string makes =
+      "loader = DataLoader(data, collate_fn=make, pin_memory=True)\nfor x in loader:\n    x = x.to('cuda')\n";
+  EXPECT_EQ(after_fix(makes), makes) << "make may hand out the same memory again";
+}
+
+TEST(Fix, SendsBatchesThatAreNotUsedAgain) {
+  const std::string loader = "loader = DataLoader(data, batch_size=4, pin_memory=True)\n";
+  EXPECT_EQ(
+      after_fix(loader + "for i, (x, y) in enumerate(loader):\n    n = x.size(0)\n    x, y = x.to(0), y.cuda()\n    x += y\n"),
+      loader +
+          "for i, (x, y) in enumerate(loader):\n    n = x.size(0)\n    x, y = x.to(0, non_blocking=True), "
+          "y.cuda(non_blocking=True)\n    x += y\n");
+  EXPECT_EQ(after_fix(loader + "for b in loader:\n    y = model(b['x'].cuda()) + b['y'].cuda() + len(loader)\n"),
+            loader +
+                "for b in loader:\n    y = model(b['x'].cuda(non_blocking=True)) + b['y'].cuda(non_blocking=True) + "
+                "len(loader)\n");
+}
+
+TEST(Fix, PinsNoLoaderWhoseBatchesMayBeWrittenToWhileTheyAreSent) {
+  const std::string code =
+      "loader = DataLoader(data, batch_size=4)\nfor x in loader:\n    y = x.to('cuda', non_blocking=True)\n    x.zero_()\n";
+  EXPECT_EQ(after_fix(code), code);
+  const std::string position =
+      "loader = DataLoader(data, 4, True, None, None, 0, None, False)\nfor x in loader:\n    x = x.to('cuda', "
+      "non_blocking=True)\n";
+  EXPECT_EQ(after_fix(position), position);
+}
+
 TEST(Fix, LeavesReadsToPeople) {
   const std::string code = "x = torch.ones(3, device='cuda')\ny = x.cpu()\nif x.sum() > 1:\n    print(x)\n";
   EXPECT_EQ(after_fix(code), code);

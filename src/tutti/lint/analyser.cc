@@ -84,7 +84,8 @@ Value Analyser::annotated(std::string_view annotation) const {
   if (contains(annotation, "Module")) return {.kind = Kind::module, .place = Place::cuda, .sure = Confidence::likely};
   for (const std::string_view plain :
        {"int", "float", "str", "bool", "Optional[int]", "Optional[float]", "Optional[str]", "Optional[bool]"}) {
-    if (annotation == plain || annotation.starts_with(std::string(plain) + " |")) return host();
+    if (annotation == plain || annotation.starts_with(std::string(plain) + " |"))
+      return contains(plain, "int") ? integer(Confidence::likely) : host();
   }
   return {};
 }
@@ -128,7 +129,8 @@ void Analyser::declare_parameters(Function& function, bool is_method) {
     }
     if (given != no_node && parameter.value.kind != Kind::tensor) {
       const Value by_default = evaluate(given);
-      const bool is_on_host = device_of(by_default).kind == Kind::device && device_of(by_default).place == Place::cpu;
+      const Value device = named_device(by_default);
+      const bool is_on_host = device.kind == Kind::device && device.place == Place::cpu;
       if (is_on_host && parameter.value.kind == Kind::device) parameter.value.place = Place::unknown;
       if (tree_[given].kind != Syntax::none && !is_on_host)
         parameter.value = parameter.value.kind == Kind::unknown ? by_default : joined(parameter.value, by_default);
@@ -137,6 +139,11 @@ void Analyser::declare_parameters(Function& function, bool is_method) {
     }
     function.parameters.push_back(parameter);
   }
+}
+
+void Analyser::add_base(Type& type, std::uint32_t base) {
+  const bool is_new = std::find(type.bases.begin(), type.bases.end(), base) == type.bases.end();
+  if (is_new && type.bases.size() < std::size_t{deepest}) type.bases.push_back(base);
 }
 
 std::uint32_t Analyser::declare_function(NodeId definition, std::uint32_t type, bool is_jitted) {
@@ -164,8 +171,9 @@ void Analyser::declare_type(NodeId definition) {
       has_bases = true;
       const Value value = tree_[base].kind == Syntax::identifier ? look_up(text(base)) : Value{};
       if (value.kind == Kind::type && value.index != found->second) {
-        type.bases.push_back(value.index);
         type.is_module = type.is_module || types_[value.index].is_module;
+        add_base(type, value.index);
+        for (const std::uint32_t above : types_[value.index].bases) add_base(type, above);
       }
       type.is_module = type.is_module || text(base).ends_with("Module");
     }
@@ -192,12 +200,14 @@ void Analyser::run_function(std::uint32_t index, Scope* outer) {
   if (depth_ > 60) return;
   ++depth_;
   Function& function = functions_[index];
+  function.is_queued = false;
   Scope scope;
   scope.outer = outer;
   for (const Parameter& parameter : function.parameters) {
     Value value = parameter.value;
     const bool is_known = parameter.is_called && parameter.called.kind != Kind::unknown;
     if (is_known) value = parameter.called;
+    value.pinned = Known::unknown;  // other files may call it
     scope.names.emplace(parameter.name, value);
   }
   Scope* const outer_scope = std::exchange(scope_, &scope);
@@ -286,20 +296,11 @@ void Analyser::report(RuleId rule, NodeId at, Confidence sure, std::vector<Edit>
 }
 
 void Analyser::report_loaders() {
+  const bool has_loose_copies = Analyser::has_loose_copies();
   for (const Loader& loader : loaders_) {
     if (!loader.is_used || loader.is_pinned != Known::no) continue;
-    std::vector<Edit> fix;
-    const NodeId list = tree_.child(loader.call, Part::arguments);
-    NodeId last = no_node;
-    bool is_plain = true;
-    for (NodeId at = first(list); at != no_node; at = next(at)) {
-      last = at;
-      is_plain = is_plain && tree_[at].kind != Syntax::dictionary_splat && tree_[at].kind != Syntax::list_splat &&
-                 (tree_[at].kind != Syntax::keyword_argument || text(tree_.child(at, Part::name)) != "pin_memory");
-    }
-    if (last != no_node && is_plain) fix.push_back({tree_[last].end, tree_[last].end, ", pin_memory=True"});
     steps_ = loops_ = sometimes_ = 0;
-    report(RuleId::unpinned_loader, loader.call, loader.sure, std::move(fix));
+    report(RuleId::unpinned_loader, loader.call, loader.sure, has_loose_copies ? std::vector<Edit>{} : loader.fix);
   }
 }
 

@@ -26,6 +26,8 @@ class Analyser {
   std::vector<Finding> run();
 
  private:
+  static constexpr int deepest = 150;  // what is nested deeper is not followed
+
   using Change = std::pair<std::string_view, Value>;
   struct Scope {
     std::unordered_map<std::string_view, Value> names;
@@ -37,6 +39,7 @@ class Analyser {
   std::uint32_t declare_function(NodeId definition, std::uint32_t type, bool is_jitted);
   void declare_parameters(Function& function, bool is_method);
   void declare_type(NodeId definition);
+  static void add_base(Type& type, std::uint32_t base);
   Value annotated(std::string_view annotation) const;
   void run_function(std::uint32_t index, Scope* outer);
   void finish_round();
@@ -77,7 +80,7 @@ class Analyser {
   Value evaluate_attribute(NodeId expression);
   Value attribute_of(const Value& object, std::string_view name);
   Value attribute_of_type(std::uint32_t type, std::string_view name);
-  void test(NodeId condition, RuleId rule);  // as if and while do
+  Value test(NodeId condition, RuleId rule);  // as if and while do
   void test_value(const Value& value, NodeId at, RuleId rule);
   void read(const Value& value, NodeId at, RuleId rule);  // the host needs it
   Value combined(const Arguments& arguments) const;       // on the device of its tensors
@@ -113,18 +116,28 @@ class Analyser {
   Value make_loader(NodeId call, const Arguments& arguments);
   Value make_distribution(NodeId call, const Arguments& arguments);
   Value call_jax(std::string_view name, NodeId call, const Arguments& arguments);
-  Value device_of(const Value& value) const;  // as an argument that names one
+  Value device_of(const Argument* argument) const;  // by what it is, else by its name; of another kind if it names none
+  Known pinned_by(const Arguments& arguments, Known otherwise) const;
   Element element_of_dtype(const Arguments& arguments) const;
 
   // tensor_methods.cc
   Value call_tensor(const Value& object, NodeId object_node, std::string_view name, NodeId call, const Arguments& arguments);
   Value shaped_by_values(const Value& object, std::string_view name, NodeId call, const Arguments& arguments, std::size_t first,
                          bool& is_known);
+  // `flag`: the position of non_blocking among the arguments
   Value move(const Value& object, NodeId object_node, const Value& device, NodeId call, const Arguments& arguments,
-             bool does_not_block);
+             std::size_t flag);
   Value call_to(const Value& object, NodeId object_node, NodeId call, const Arguments& arguments);
   bool does_not_block(const Arguments& arguments, std::size_t position) const;
   std::vector<Edit> with_argument(NodeId call, const Arguments& arguments, std::string_view argument) const;
+  std::vector<Edit> without_blocking(NodeId call, const Arguments& arguments, std::size_t position) const;
+
+  // last_use.cc
+  bool is_last_use(NodeId source, NodeId copy) const;
+  bool is_from_loader(NodeId iterable) const;
+  bool is_target(NodeId target, std::string_view name) const;
+  bool leaves_memory_alone(NodeId mention, NodeId copy) const;
+  bool has_loose_copies() const;
 
   const SyntaxTree& tree_;
   const Value unknown_;
@@ -147,7 +160,8 @@ class Analyser {
   int steps_ = 0;
   int sometimes_ = 0;
   int depth_ = 0;
-  std::vector<std::uint32_t> nested_;  // functions defined in the one that runs
+  std::vector<std::uint32_t> nested_;       // functions defined in the one that runs
+  std::unordered_set<NodeId> safe_copies_;  // whose sources nobody writes to before they have run
   std::set<std::pair<NodeId, RuleId>> reported_;
   std::vector<Finding> findings_;
 };

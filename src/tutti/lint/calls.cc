@@ -102,8 +102,7 @@ std::uint32_t Analyser::method_of(std::uint32_t type, std::string_view name) con
   const Type& own = types_[type];
   if (const auto found = own.methods.find(name); found != own.methods.end()) return found->second + 1;
   for (const std::uint32_t base : own.bases) {
-    if (base >= type) continue;  // declared before it
-    if (const std::uint32_t method = method_of(base, name); method != 0) return method;
+    if (const auto found = types_[base].methods.find(name); found != types_[base].methods.end()) return found->second + 1;
   }
   return 0;
 }
@@ -168,7 +167,7 @@ Value Analyser::call_builtin(std::string_view name, NodeId call, const Arguments
   if (name == "print") return read_all(RuleId::print);
   if (is_one_of(name, {"float", "int", "bool", "complex"})) {
     if (value.kind == Kind::tensor || value.kind == Kind::jax) read(value, call, RuleId::python_scalar);
-    return host();
+    return name == "int" ? integer() : host();
   }
   if (is_one_of(name, {"str", "repr", "format"})) {
     read(value, call, RuleId::format);
@@ -197,7 +196,7 @@ Value Analyser::call_builtin(std::string_view name, NodeId call, const Arguments
   }
   if (is_one_of(name, {"abs", "round", "pow"})) return value;
   if (is_one_of(name, {"list", "tuple", "reversed", "iter", "set", "deque"})) {
-    if (value.kind == Kind::container || value.kind == Kind::loader) return value;
+    if (value.kind == Kind::container || (value.kind == Kind::loader && is_one_of(name, {"reversed", "iter"}))) return value;
     return make_container(given == nullptr ? std::vector<Value>{} : std::vector<Value>{element_of(value)}, false);
   }
   if (name == "next") return element_of(value);
@@ -229,7 +228,8 @@ Value Analyser::call_container(const Value& object, std::string_view name, const
   if (is_one_of(name, {"append", "add", "extend", "insert"})) {
     const Argument* const added = name == "insert" ? arguments.at(1) : given;
     if (added != nullptr && container.items.size() < 64) {
-      const Value value = name == "extend" ? element_of(added->value) : added->value;
+      Value value = name == "extend" ? element_of(added->value) : added->value;
+      value.pinned = Known::unknown;
       container.has_positions = false;
       container.items.push_back(value);
     }
@@ -273,6 +273,7 @@ Value Analyser::call_method(const Value& object, NodeId object_node, std::string
     case Kind::host:
       if (name == "format") {
         for (const Argument& argument : arguments.all) read(argument.value, argument.node, RuleId::format);
+        if (named_device(object).kind == Kind::device) return object;  // "cuda:{}"
       }
       return host();
     case Kind::stream:
@@ -293,8 +294,7 @@ Value Analyser::call_method(const Value& object, NodeId object_node, std::string
       if (name == "cuda") return moved_to(Place::cuda, Confidence::certain);
       if (name == "cpu") return moved_to(Place::cpu, Confidence::certain);
       if (name == "to" || name == "to_empty") {
-        const Argument* const to = arguments.find(0, "device");
-        const Value device = to == nullptr ? Value{} : device_of(to->value);
+        const Value device = device_of(arguments.find(0, "device"));
         return device.kind == Kind::device ? moved_to(device.place, device.sure) : object;
       }
       if (is_one_of(name, {"parameters", "buffers"})) return make_container({tensor(object.place, object.sure)}, false);
@@ -303,7 +303,12 @@ Value Analyser::call_method(const Value& object, NodeId object_node, std::string
       }
       if (is_one_of(name, {"eval", "train", "half", "float", "double", "bfloat16", "requires_grad_", "compile", "apply"}))
         return object;
-      if (is_one_of(name, {"state_dict", "load_state_dict", "modules", "children", "named_modules"})) return {};
+      if (name == "state_dict") {
+        const Value made = make_container({tensor(object.place, object.sure)}, false);
+        containers_[made.index].is_dictionary = true;
+        return made;
+      }
+      if (is_one_of(name, {"load_state_dict", "modules", "children", "named_modules"})) return {};
       return call_value({}, call, arguments);
     case Kind::instance: {
       Type& type = types_[object.index];
@@ -351,8 +356,7 @@ Value Analyser::call_unknown(NodeId object_node, std::string_view name, NodeId c
   }
   if (name == "cuda") return call_tensor(as_source, object_node, name, call, arguments);
   if (name == "to") {
-    const Argument* const to = arguments.find(0, "device");
-    const Value device = to == nullptr ? Value{} : device_of(to->value);
+    const Value device = device_of(arguments.find(0, "device"));
     if (device.kind != Kind::device) return {};
     return call_tensor(device.place == Place::cuda ? as_source : as_tensor, object_node, name, call, arguments);
   }

@@ -6,12 +6,6 @@
 
 namespace tutti::lint {
 
-namespace {
-
-constexpr int deepest = 150;  // what is nested deeper is not followed
-
-}  // namespace
-
 Value Analyser::evaluate(NodeId expression) {
   if (expression == no_node || depth_ > deepest) return {};
   ++depth_;
@@ -40,12 +34,13 @@ Value Analyser::evaluate_node(NodeId expression) {
         has_values = true;
         if (const NodeId shown = first(at); shown != no_node) read(evaluate(shown), shown, RuleId::format);
       }
-      return has_values ? host() : Value{.kind = Kind::host, .name = interned(literal(expression))};
+      const Value value{.kind = Kind::host, .name = interned(literal(expression))};
+      return has_values && place_of_name(value.name) == Place::unknown ? host() : value;
     }
     case Syntax::concatenated_string:
       for (NodeId at = first(expression); at != no_node; at = next(at)) evaluate(at);
       return host();
-    case Syntax::integer:
+    case Syntax::integer: return integer();
     case Syntax::floating:
     case Syntax::true_:
     case Syntax::false_:
@@ -82,16 +77,12 @@ Value Analyser::evaluate_node(NodeId expression) {
     }
     case Syntax::unary_operator: {
       const Value value = evaluate(tree_.child(expression, Part::argument));
-      return value.kind == Kind::host ? host() : value;
+      return value.kind == Kind::host && !is_integer(value) ? host() : value;
     }
     case Syntax::binary_operator: return evaluate_operator(expression);
     case Syntax::comparison_operator: return evaluate_comparison(expression);
     case Syntax::boolean_operator: {
-      const NodeId left = tree_.child(expression, Part::left);
-      test(left, RuleId::branch);
-      const bool was_reporting = std::exchange(is_reporting_, false);  // said above
-      const Value a = evaluate(left);
-      is_reporting_ = was_reporting;
+      const Value a = test(tree_.child(expression, Part::left), RuleId::branch);
       return joined(a, evaluate(tree_.child(expression, Part::right)));
     }
     case Syntax::not_operator: test(tree_.child(expression, Part::argument), RuleId::branch); return host();
@@ -145,14 +136,15 @@ Value Analyser::combined(const Value& a, const Value& b) const {
   const bool is_b = b.kind == Kind::tensor;
   if (!is_a && !is_b) {
     if (a.kind == Kind::array || b.kind == Kind::array) return {.kind = Kind::array};
-    return a.kind == Kind::host && b.kind == Kind::host ? host() : Value{};
+    if (a.kind != Kind::host || b.kind != Kind::host) return {};
+    return is_integer(a) || is_integer(b) ? integer(lower(a.sure, b.sure)) : host();  // rank % torch.cuda.device_count()
   }
   if (!is_a || !is_b) {
     Value out = is_a ? a : b;
     if (out.place == Place::cpu && (is_a ? b : a).kind == Kind::unknown) out.place = Place::unknown;
     out.element = Element::number;
     out.loader = 0;
-    out.is_pinned = false;
+    out.pinned = pinned_after(out.pinned);
     return out;
   }
   Value out = a.place == Place::cuda && (b.place != Place::cuda || a.sure >= b.sure) ? a : b;
@@ -163,7 +155,7 @@ Value Analyser::combined(const Value& a, const Value& b) const {
                                                                          : Known::unknown;
   out.rank = std::max(a.rank, b.rank);
   out.loader = 0;
-  out.is_pinned = false;
+  out.pinned = pinned_after(joined(a, b).pinned);
   return out;
 }
 
@@ -181,7 +173,7 @@ Value Analyser::combined(const Arguments& arguments) const {
   out.rank = -1;
   out.element = Element::unknown;
   out.loader = 0;
-  out.is_pinned = false;
+  out.pinned = arguments.named("out") != nullptr ? Known::unknown : pinned_after(out.pinned);
   return out;
 }
 
@@ -194,8 +186,9 @@ Value Analyser::evaluate_operator(NodeId expression) {
   const bool is_text = left != no_node && (tree_[left].kind == Syntax::string || tree_[left].kind == Syntax::concatenated_string);
   if (is_text && sign != no_node && text(sign) == "%") {
     read(b, right, RuleId::format);
-    return host();
+    return named_device(a).kind == Kind::device ? a : host();
   }
+  if (a.kind == Kind::host && named_device(a).kind == Kind::device && a.name != nullptr) return a;  // "cuda:" + str(rank)
   if (a.kind == Kind::container && b.kind == Kind::container) {
     std::vector<Value> items = containers_[a.index].items;
     items.insert(items.end(), containers_[b.index].items.begin(), containers_[b.index].items.end());
@@ -265,6 +258,7 @@ Value Analyser::make_container(std::vector<Value> items, bool has_positions) {
   constexpr std::size_t told_apart = 64;
   Container made;
   made.items = std::move(items);
+  for (Value& item : made.items) item.pinned = Known::unknown;  // others may put theirs in
   if (made.items.size() > told_apart) {
     Value any = made.items[0];
     for (const Value& item : made.items) any = joined(any, item);
@@ -321,9 +315,8 @@ Value Analyser::attribute_of_type(std::uint32_t type, std::string_view name) {
   const Type& own = types_[type];
   if (const auto found = own.attributes.find(name); found != own.attributes.end()) return found->second;
   for (const std::uint32_t base : own.bases) {
-    if (base == type) continue;
-    const Value value = attribute_of_type(base, name);
-    if (value.kind != Kind::unknown) return value;
+    const auto found = types_[base].attributes.find(name);
+    if (found != types_[base].attributes.end() && found->second.kind != Kind::unknown) return found->second;
   }
   return {};
 }
@@ -348,6 +341,7 @@ Value Analyser::attribute_of(const Value& object, std::string_view name) {
         return host();
       }
       Value out = object;
+      out.pinned = Known::unknown;
       if (name != "data" && name != "grad") out.rank = -1, out.is_scalar = Known::unknown;
       return out;
     }
@@ -384,19 +378,21 @@ Value Analyser::attribute_of(const Value& object, std::string_view name) {
   }
 }
 
-void Analyser::test(NodeId condition, RuleId rule) {
-  if (condition == no_node || depth_ > deepest) return;
+Value Analyser::test(NodeId condition, RuleId rule) {
+  if (condition == no_node || depth_ > deepest) return {};
+  Value value = host();
   ++depth_;
   switch (tree_[condition].kind) {
     case Syntax::boolean_operator:
-      test(tree_.child(condition, Part::left), rule);
-      test(tree_.child(condition, Part::right), rule);
+      value = test(tree_.child(condition, Part::left), rule);
+      value = joined(value, test(tree_.child(condition, Part::right), rule));
       break;
     case Syntax::not_operator: test(tree_.child(condition, Part::argument), rule); break;
-    case Syntax::parenthesized_expression: test(first(condition), rule); break;
-    default: test_value(evaluate(condition), condition, rule);
+    case Syntax::parenthesized_expression: value = test(first(condition), rule); break;
+    default: test_value(value = evaluate(condition), condition, rule);
   }
   --depth_;
+  return value;
 }
 
 void Analyser::test_value(const Value& value, NodeId at, RuleId rule) {

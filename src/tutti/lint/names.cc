@@ -26,6 +26,10 @@ bool sounds_like_device(std::string_view name) {
   return is_one_of(name, {"device", "DEVICE", "dev", "local_rank", "torch_device"}) || ends_with(name, {"_device", "_DEVICE"});
 }
 
+bool sounds_like_rank(std::string_view name) {
+  return is_one_of(name, {"rank", "gpu", "gpu_id", "device_id"}) || ends_with(name, {"_rank", "_gpu"});
+}
+
 bool sounds_like_module(std::string_view name) {
   return is_one_of(name, {"model", "net", "network", "criterion", "loss_fn", "loss_func", "encoder", "decoder", "backbone",
                           "classifier", "unet", "vae"}) ||

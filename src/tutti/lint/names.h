@@ -9,6 +9,7 @@ namespace tutti::lint {
 bool is_one_of(std::string_view name, std::initializer_list<std::string_view> words);
 
 bool sounds_like_device(std::string_view name);  // device, local_rank
+bool sounds_like_rank(std::string_view name);    // rank, gpu: a device where one is wanted
 bool sounds_like_module(std::string_view name);  // model, criterion, loss_fn
 bool sounds_like_loader(std::string_view name);  // train_loader
 bool sounds_like_data(std::string_view name);    // inputs, labels, x

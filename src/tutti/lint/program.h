@@ -33,11 +33,12 @@ struct Function {
   bool is_jitted = false;
   bool is_in_loop = false;
   bool is_bound = false;  // its first parameter is self
+  bool is_queued = false;
 };
 
 struct Type {
   std::string_view name;
-  std::vector<std::uint32_t> bases;  // in this file, from 0
+  std::vector<std::uint32_t> bases;  // in this file, from 0; theirs, too
   std::unordered_map<std::string_view, std::uint32_t> methods;
   std::unordered_map<std::string_view, Value> attributes;
   bool is_module = false;
@@ -55,7 +56,9 @@ struct Container {
 struct Loader {
   NodeId call = no_node;
   Known is_pinned = Known::no;
-  bool is_used = false;  // its batches go to a GPU
+  bool is_used = false;       // its batches go to a GPU
+  bool makes_batches = true;  // of memory of their own, as far as the call tells
+  std::vector<Edit> fix;      // that pins them
   Confidence sure = Confidence::possible;
 };
 

@@ -59,6 +59,7 @@ bool goes_to_device(RuleId rule) {
 }
 
 bool fits(const Finding& finding, Transfer transfer) {
+  if (finding.rule == RuleId::host_lengths) return transfer != Transfer::none;
   const std::string_view category = rule(finding.rule).category;
   switch (transfer) {
     case Transfer::unknown: return true;

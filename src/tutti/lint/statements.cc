@@ -72,7 +72,7 @@ bool Analyser::execute(NodeId statement) {
       const std::uint32_t index = declare_function(statement, 0, false);
       if (is_new) declare_parameters(functions_[index], false);
       bind(functions_[index].name, {.kind = Kind::function, .index = index});
-      nested_.push_back(index);
+      if (!std::exchange(functions_[index].is_queued, true)) nested_.push_back(index);
       break;
     }
     case Syntax::class_definition: {
@@ -264,7 +264,7 @@ void Analyser::execute_import(NodeId statement) {
 
 void Analyser::execute_assignment(NodeId statement) {
   const NodeId left = tree_.child(statement, Part::left);
-  const NodeId right = tree_.child(statement, Part::right);
+  NodeId right = tree_.child(statement, Part::right);
   if (left == no_node) return;
   if (tree_[statement].kind == Syntax::augmented_assignment) {
     const Value before = evaluate(left);  // x[mask] += 1 reads through the mask
@@ -275,21 +275,18 @@ void Analyser::execute_assignment(NodeId statement) {
     }
     return;
   }
-  Value value;
-  if (right != no_node) {
-    if (tree_[right].kind == Syntax::assignment) {  // a = b = c
-      execute_assignment(right);
-      value = evaluate(tree_.child(right, Part::left));
-    } else {
-      value = evaluate(right);
-    }
-  }
+  std::vector<NodeId> targets{left};
+  for (; right != no_node && tree_[right].kind == Syntax::assignment; right = tree_.child(right, Part::right))
+    targets.push_back(tree_.child(right, Part::left));  // a = b = c
+  Value value = right == no_node ? Value{} : evaluate(right);
   const NodeId type = tree_.child(statement, Part::type);
   if (type != no_node && value.kind == Kind::unknown) value = annotated(text(type));
-  assign(left, value, right);
+  for (const NodeId target : targets) assign(target, value, right);
 }
 
 void Analyser::assign(NodeId target, const Value& value, NodeId source) {
+  if (target == no_node || depth_ > deepest) return;
+  ++depth_;
   switch (tree_[target].kind) {
     case Syntax::identifier: bind(text(target), value); break;
     case Syntax::pattern_list:
@@ -316,6 +313,7 @@ void Analyser::assign(NodeId target, const Value& value, NodeId source) {
     }
     default: break;
   }
+  --depth_;
 }
 
 void Analyser::unpack(NodeId targets, const Value& value) {

@@ -13,8 +13,8 @@ bool may_be_on_gpu(const Value& value) { return value.kind == Kind::tensor && va
 
 bool Analyser::is_host_number(NodeId node, const Value& value) const {
   if (node == no_node) return false;
-  const Syntax kind = tree_[node].kind;
-  if (kind == Syntax::unary_operator) return is_host_number(tree_.child(node, Part::argument), value);
+  while (node != no_node && tree_[node].kind == Syntax::unary_operator) node = tree_.child(node, Part::argument);
+  const Syntax kind = node == no_node ? Syntax::none : tree_[node].kind;
   return kind == Syntax::integer || kind == Syntax::floating || kind == Syntax::true_ || kind == Syntax::false_ ||
          (value.kind == Kind::host && value.name == nullptr && kind != Syntax::none && kind != Syntax::string);
 }
@@ -131,6 +131,7 @@ void Analyser::assign_subscript(NodeId target, const Value& value, NodeId source
   const NodeId index = tree_.child(target, Part::subscript);
   if (container.items.size() > 64) return;
   container.items.push_back(value);
+  container.items.back().pinned = Known::unknown;
   if (container.is_dictionary || container.items.size() == 1) {
     container.is_dictionary = true;
     container.keys.resize(container.items.size() - 1);

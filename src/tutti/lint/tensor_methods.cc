@@ -45,7 +45,7 @@ bool Analyser::does_not_block(const Arguments& arguments, std::size_t position) 
     return tree_[named->node].kind != Syntax::false_;
   if (arguments.has_splat) return true;  // it may be among them
   const Argument* const given = arguments.at(position);
-  return given != nullptr && tree_[given->node].kind == Syntax::true_;
+  return given != nullptr && tree_[given->node].kind != Syntax::false_;
 }
 
 std::vector<Edit> Analyser::with_argument(NodeId call, const Arguments& arguments, std::string_view argument) const {
@@ -58,10 +58,18 @@ std::vector<Edit> Analyser::with_argument(NodeId call, const Arguments& argument
   return {{tree_[last].end, tree_[last].end, ", " + std::string(argument)}};
 }
 
+std::vector<Edit> Analyser::without_blocking(NodeId call, const Arguments& arguments, std::size_t position) const {
+  const Argument* const given = arguments.find(position, "non_blocking");
+  if (given == nullptr) return with_argument(call, arguments, "non_blocking=True");
+  if (arguments.has_splat || tree_[given->node].kind != Syntax::false_) return {};
+  return {{tree_[given->node].begin, tree_[given->node].end, "True"}};
+}
+
 Value Analyser::move(const Value& object, NodeId object_node, const Value& device, NodeId call, const Arguments& arguments,
-                     bool does_not_block) {
+                     std::size_t flag) {
+  const bool is_quiet = does_not_block(arguments, flag);
   Value out = object;
-  out.is_pinned = false;
+  out.pinned = Known::unknown;
   if (device.kind != Kind::device || device.place == Place::unknown) {
     out.loader = 0;
     return out;
@@ -79,17 +87,17 @@ Value Analyser::move(const Value& object, NodeId object_node, const Value& devic
       loader.sure = std::max(loader.sure, lower(device.sure, Confidence::likely));
     }
     out.loader = 0;
-    const Syntax from = tree_[object_node].kind;
-    const bool has_name = from == Syntax::identifier || from == Syntax::attribute || from == Syntax::subscript;
-    // The source may be written to before the copy has run only where it has a name and is pinned.
-    const bool is_safe = object.place == Place::cpu &&
-                         (object.loader != 0 || !has_name || (!object.is_pinned && object.sure == Confidence::certain));
+    // Pageable memory has been copied aside when the call returns.
+    const bool is_pageable = object.place == Place::cpu && object.pinned == Known::no && object.sure == Confidence::certain;
+    const bool is_batch = object.loader != 0 && loaders_[object.loader - 1].makes_batches;
+    const bool is_safe = is_pageable || (is_batch && is_reporting_ && muted_ == 0 && is_last_use(object_node, call));
+    if (is_safe) safe_copies_.insert(call);
     const Confidence source = object.place == Place::cpu ? object.sure : Confidence::possible;
-    if (!does_not_block) {
+    if (!is_quiet) {
       report(RuleId::blocking_copy, call, lower(device.sure, source),
-             is_safe ? with_argument(call, arguments, "non_blocking=True") : std::vector<Edit>{});
+             is_safe ? without_blocking(call, arguments, flag) : std::vector<Edit>{});
     }
-  } else if (object.place != Place::cpu && !does_not_block) {
+  } else if (object.place != Place::cpu && !is_quiet) {
     // Who writes cpu() expects to be elsewhere.
     report(RuleId::to_cpu, call, object.place == Place::cuda ? object.sure : Confidence::likely);
   }
@@ -106,18 +114,17 @@ Value Analyser::call_to(const Value& object, NodeId object_node, NodeId call, co
     out.element = given->value.name != nullptr && given->value.name->ends_with("bool") ? Element::boolean : Element::number;
     return out;
   }
-  const bool is_quiet = does_not_block(arguments, 1) || does_not_block(arguments, 2);
   if (given->value.kind == Kind::tensor) {
     return move(out, object_node, {.kind = Kind::device, .place = given->value.place, .sure = given->value.sure}, call, arguments,
-                is_quiet);
+                1);
   }
-  const Value device = device_of(given->value);
+  const Value device = device_of(given);
   if (device.kind != Kind::device) {
     if (object.place == Place::cpu) out.place = Place::unknown;
     out.sure = lower(out.sure, Confidence::likely);
     return out;
   }
-  return move(out, object_node, device, call, arguments, is_quiet);
+  return move(out, object_node, device, call, arguments, 2);
 }
 
 // Ops, as functions and as methods, whose result's shape the host must know. `first`: where their arguments begin.
@@ -169,6 +176,7 @@ Value Analyser::call_tensor(const Value& object, NodeId object_node, std::string
   Value out = object;
   out.loader = name == "items" || name == "values" ? object.loader : 0;
   out.name = nullptr;
+  out.pinned = pinned_after(object.pinned);
   if (name == "item") {
     if (arguments.all.empty() || arguments.positions == 1) read(object, call, RuleId::item);
     return host();
@@ -182,15 +190,17 @@ Value Analyser::call_tensor(const Value& object, NodeId object_node, std::string
     if (force != nullptr && tree_[force->node].kind == Syntax::true_) read(object, call, RuleId::numpy);
     return {.kind = Kind::array};
   }
-  if (name == "cpu")
-    return move(object, object_node, {.kind = Kind::device, .place = Place::cpu}, call, arguments, does_not_block(arguments, 1));
-  if (name == "cuda")
-    return move(object, object_node, {.kind = Kind::device, .place = Place::cuda}, call, arguments, does_not_block(arguments, 1));
+  if (name == "cpu") return move(object, object_node, {.kind = Kind::device, .place = Place::cpu}, call, arguments, 1);
+  if (name == "cuda") return move(object, object_node, {.kind = Kind::device, .place = Place::cuda}, call, arguments, 1);
   if (name == "to") return call_to(object, object_node, call, arguments);
   if (name == "items") return make_container({make_container({host(), out}, true)}, false);  // a batch that is a dictionary
   if (name == "keys") return host();
   if (name == "pin_memory") {
-    out.is_pinned = true;
+    const NodeId sent = tree_.child(tree_[call].parent, Part::attribute);  // x.pin_memory().to(device)
+    const bool is_sent = sent != no_node && is_one_of(text(sent), {"to", "cuda"});
+    if (is_sent && object.place == Place::cpu && object.pinned != Known::yes && weight() != Weight::once)
+      report(RuleId::pin_memory, call, object.sure);
+    out.pinned = Known::yes;
     return out;
   }
   if (name == "type") {
@@ -224,10 +234,9 @@ Value Analyser::call_tensor(const Value& object, NodeId object_node, std::string
     out.element = element_of_dtype(arguments);
     out.rank = -1;
     out.is_scalar = Known::unknown;
-    if (const Argument* const device = arguments.named("device"); device != nullptr) {
-      const Value to = device_of(device->value);
-      if (to.kind == Kind::device) out.place = to.place, out.sure = to.sure;
-    }
+    out.pinned = pinned_by(arguments, out.pinned);
+    const Value device = device_of(arguments.named("device"));
+    if (device.kind == Kind::device) out.place = device.place, out.sure = device.sure;
     return out;
   }
   const bool is_reduced = reductions().contains(name) && arguments.all.empty();
@@ -245,7 +254,6 @@ Value Analyser::call_tensor(const Value& object, NodeId object_node, std::string
              name.starts_with("arg") || is_reduced) {
     out.element = Element::number;
   }
-  out.is_pinned = false;
   return out;
 }
 

@@ -16,8 +16,9 @@ const Names filled{"zeros",        "ones",         "empty",         "full",     
                    "randn",        "randint",      "randperm",      "arange",         "linspace",
                    "logspace",     "eye",          "scalar_tensor", "range",          "empty_strided",
                    "tril_indices", "triu_indices", "hann_window",   "hamming_window", "complex"};
-const Names checked_linalg{"inv", "solve",   "cholesky",  "eigh",       "eigvalsh", "eig",   "eigvals",
-                           "svd", "svdvals", "lu_factor", "ldl_factor", "pinv",     "lstsq", "matrix_rank"};
+const Names checked_linalg{"inv",     "solve",       "cholesky", "eigh",      "eigvalsh",   "eig",
+                           "eigvals", "svd",         "svdvals",  "lu_factor", "ldl_factor", "pinv",
+                           "lstsq",   "matrix_rank", "cond",     "tensorinv", "tensorsolve"};
 const Names checked_torch{"inverse", "cholesky", "svd", "pinverse", "cholesky_inverse"};
 const Names host_functions{"is_tensor",
                            "is_floating_point",
@@ -48,27 +49,60 @@ const Names boolean_functions{"isnan", "isinf", "isfinite",    "eq",         "ne
                               "isin",  "any",   "all",         "signbit",    "greater",     "less"};
 const Names reducing{"sum",    "mean", "max", "min",    "prod",          "std",   "var", "norm", "argmax",
                      "argmin", "any",  "all", "median", "count_nonzero", "trace", "dot", "dist"};
-const Names validated{"Normal",      "Categorical",
-                      "Bernoulli",   "Beta",
-                      "Gamma",       "Dirichlet",
-                      "Exponential", "Laplace",
-                      "LogNormal",   "MultivariateNormal",
-                      "Multinomial", "OneHotCategorical",
-                      "Poisson",     "Uniform",
-                      "Binomial",    "Cauchy",
-                      "Gumbel",      "HalfNormal",
-                      "StudentT",    "Geometric",
-                      "Weibull"};
+const Names validated{"Normal",
+                      "Categorical",
+                      "Bernoulli",
+                      "Beta",
+                      "Gamma",
+                      "Dirichlet",
+                      "Exponential",
+                      "Laplace",
+                      "LogNormal",
+                      "MultivariateNormal",
+                      "Multinomial",
+                      "OneHotCategorical",
+                      "Poisson",
+                      "Uniform",
+                      "Binomial",
+                      "Cauchy",
+                      "Gumbel",
+                      "HalfNormal",
+                      "StudentT",
+                      "Geometric",
+                      "Weibull",
+                      "NegativeBinomial",
+                      "Chi2",
+                      "HalfCauchy",
+                      "InverseGamma",
+                      "Kumaraswamy",
+                      "Pareto",
+                      "VonMises",
+                      "FisherSnedecor",
+                      "ContinuousBernoulli",
+                      "RelaxedBernoulli",
+                      "RelaxedOneHotCategorical",
+                      "LogisticNormal",
+                      "LowRankMultivariateNormal"};
 
 bool is_upper(char c) { return c >= 'A' && c <= 'Z'; }
 
 }  // namespace
 
-Value Analyser::device_of(const Value& value) const {
-  if (value.kind == Kind::device) return value;
-  if (value.kind == Kind::host && place_of_name(value.name) != Place::unknown)
-    return {.kind = Kind::device, .place = place_of_name(value.name)};
+Value Analyser::device_of(const Argument* argument) const {
+  if (argument == nullptr) return {};
+  if (argument->value.kind != Kind::unknown) return named_device(argument->value);
+  const std::string_view name = text(argument->node);
+  if (sounds_like_rank(name.substr(name.rfind('.') + 1)))
+    return {.kind = Kind::device, .place = Place::cuda, .sure = Confidence::likely};
   return {};
+}
+
+Known Analyser::pinned_by(const Arguments& arguments, Known otherwise) const {
+  const Argument* const given = arguments.named("pin_memory");
+  if (arguments.named("out") != nullptr || (given == nullptr && arguments.has_splat)) return Known::unknown;
+  if (given == nullptr) return otherwise;
+  const Syntax kind = tree_[given->node].kind;
+  return kind == Syntax::true_ ? Known::yes : kind == Syntax::false_ ? otherwise : Known::unknown;
 }
 
 Element Analyser::element_of_dtype(const Arguments& arguments) const {
@@ -80,7 +114,7 @@ Element Analyser::element_of_dtype(const Arguments& arguments) const {
 Value Analyser::make_tensor(NodeId call, const Arguments& arguments, bool is_copied) {
   const Argument* const data = arguments.find(0, "data");
   const Argument* const to = arguments.named("device");
-  Value device = to == nullptr ? default_device_ : device_of(to->value);
+  Value device = to == nullptr ? default_device_ : device_of(to);
   const bool is_tensor = data != nullptr && data->value.kind == Kind::tensor;
   if (is_tensor && device.kind == Kind::unknown) return data->value;
   Value out = tensor(device.kind == Kind::device ? device.place
@@ -95,6 +129,7 @@ Value Analyser::make_tensor(NodeId call, const Arguments& arguments, bool is_cop
       literal != no_node && (tree_[literal].kind == Syntax::integer || tree_[literal].kind == Syntax::floating ||
                              tree_[literal].kind == Syntax::true_ || tree_[literal].kind == Syntax::false_);
   if (is_number) out.is_scalar = Known::yes, out.rank = 0;
+  out.pinned = pinned_by(arguments, is_number || kind == Syntax::list ? Known::no : Known::unknown);
   if (kind == Syntax::list && out.element == Element::unknown) {
     const NodeId item = first(data->node);
     const bool is_truth = item != no_node && (tree_[item].kind == Syntax::true_ || tree_[item].kind == Syntax::false_);
@@ -121,7 +156,7 @@ Value Analyser::make_tensor(NodeId call, const Arguments& arguments, bool is_cop
 
 Value Analyser::make_filled(std::string_view name, const Arguments& arguments) {
   const Argument* const to = arguments.named("device");
-  const Value device = to == nullptr ? default_device_ : device_of(to->value);
+  const Value device = to == nullptr ? default_device_ : device_of(to);
   Value out = tensor(device.kind == Kind::device ? device.place
                      : to != nullptr             ? Place::unknown
                                                  : Place::cpu,
@@ -130,8 +165,7 @@ Value Analyser::make_filled(std::string_view name, const Arguments& arguments) {
                                                  : Confidence::certain);
   out.element = element_of_dtype(arguments);
   if (out.element == Element::unknown && arguments.named("dtype") == nullptr && name != "full") out.element = Element::number;
-  if (const Argument* const pinned = arguments.named("pin_memory"); pinned != nullptr)
-    out.is_pinned = tree_[pinned->node].kind == Syntax::true_;
+  out.pinned = pinned_by(arguments, Known::no);
   std::int8_t rank = 0;
   bool is_rank_known = true;
   const bool has_sizes = name == "zeros" || name == "ones" || name == "empty" || name == "rand" || name == "randn";
@@ -167,7 +201,11 @@ Value Analyser::make_loader(NodeId call, const Arguments& arguments) {
   if (is_new) {
     Loader& loader = loaders_.emplace_back();
     loader.call = call;
-    const Argument* const pinned = arguments.named("pin_memory");
+    const Argument* const pinned = arguments.find(7, "pin_memory");
+    if (pinned == nullptr) loader.fix = with_argument(call, arguments, "pin_memory=True");
+    const Argument* const size = arguments.find(1, "batch_size");
+    loader.makes_batches = arguments.positions <= 6 && !arguments.has_splat && arguments.named("collate_fn") == nullptr &&
+                           (size == nullptr || tree_[size->node].kind != Syntax::none);
     loader.is_pinned = arguments.has_splat                                               ? Known::unknown
                        : pinned == nullptr || tree_[pinned->node].kind == Syntax::false_ ? Known::no
                        : tree_[pinned->node].kind == Syntax::true_                       ? Known::yes
@@ -216,13 +254,13 @@ Value Analyser::call_torch_op(std::string_view name, NodeId call, const Argument
   if (name == "normal" && out.kind != Kind::tensor) return make_filled("full", arguments);
   if (name.ends_with("_like")) {
     if (const Argument* const to = arguments.named("device"); to != nullptr) {
-      const Value device = device_of(to->value);
+      const Value device = device_of(to);
       if (device.kind == Kind::device) out = tensor(device.place, device.sure);
     } else if (given != nullptr && given->value.kind == Kind::tensor) {
       out = given->value;
       out.loader = 0;
-      out.is_pinned = false;
     }
+    out.pinned = pinned_by(arguments, pinned_after(out.pinned));
     out.element = element_of_dtype(arguments);
     return out;
   }
@@ -242,12 +280,14 @@ Value Analyser::call_torch(std::string_view name, NodeId call, const Arguments& 
   if (filled.contains(name)) return make_filled(name, arguments);
   if (name == "from_numpy" || name == "frombuffer" || name == "from_file") return tensor(Place::cpu);
   if (name == "device") {
-    const Value device = given == nullptr ? Value{} : device_of(given->value);
+    const Value device = device_of(given);
     return device.kind == Kind::device ? device : Value{.kind = Kind::device, .place = Place::cuda, .sure = Confidence::likely};
   }
+  if (name == "save" && given != nullptr && weight() != Weight::once)
+    read(given->value.kind == Kind::container ? element_of(given->value) : given->value, call, RuleId::save);
   if (host_functions.contains(name)) return host();
   if (name == "set_default_device") {
-    default_device_ = given == nullptr ? Value{} : device_of(given->value);
+    default_device_ = device_of(given);
     return host();
   }
   if (name == "compile" || name == "jit.script" || name == "nn.DataParallel" || name == "nn.parallel.DistributedDataParallel") {
@@ -304,8 +344,16 @@ Value Analyser::call_torch(std::string_view name, NodeId call, const Arguments& 
     if (raises != nullptr && tree_[raises->node].kind == Syntax::true_) report(RuleId::clip_grad_check, call, Confidence::likely);
     return tensor(Place::cuda, Confidence::likely);
   }
+  if (name == "nn.utils.rnn.pack_padded_sequence") {
+    const Argument* const sorted = arguments.find(3, "enforce_sorted");
+    if (given != nullptr && sorted != nullptr && tree_[sorted->node].kind == Syntax::false_)
+      read(given->value, call, RuleId::host_lengths);
+  }
   if (is("nn.functional.")) {
     const std::string_view function = name.substr(14);
+    for (const Argument* const lengths : {arguments.find(2, "input_lengths"), arguments.find(3, "target_lengths")}) {
+      if (function == "ctc_loss" && lengths != nullptr) read(lengths->value, call, RuleId::host_lengths);
+    }
     if (function == "one_hot") {
       const Argument* const classes = arguments.find(1, "num_classes");
       const bool is_given = classes != nullptr && text(classes->node) != "-1";
@@ -320,7 +368,7 @@ Value Analyser::call_torch(std::string_view name, NodeId call, const Arguments& 
   if (is("nn.init.") || is("nn.utils.")) return given == nullptr ? Value{} : given->value;
   if (is("nn.") && is_upper(name[name.rfind('.') + 1])) {
     const Argument* const to = arguments.named("device");
-    const Value device = to == nullptr ? default_device_ : device_of(to->value);
+    const Value device = to == nullptr ? default_device_ : device_of(to);
     if (device.kind == Kind::device) return {.kind = Kind::module, .place = device.place, .sure = device.sure};
     return {.kind = Kind::module, .place = to == nullptr && !arguments.has_splat ? Place::cpu : Place::unknown};
   }

@@ -2,22 +2,24 @@
 
 namespace tutti::lint {
 
-namespace {
+bool is_integer(const Value& value) { return value.kind == Kind::host && value.element == Element::number; }
 
-bool names_device(const Value& value) {
-  return value.kind == Kind::device || (value.kind == Kind::host && place_of_name(value.name) != Place::unknown);
+Value named_device(const Value& value) {
+  if (value.kind == Kind::device) return value;
+  if (is_integer(value)) return {.kind = Kind::device, .place = Place::cuda, .sure = value.sure};
+  const Place named = value.kind == Kind::host ? place_of_name(value.name) : Place::unknown;
+  return named == Place::unknown ? Value{} : Value{.kind = Kind::device, .place = named};
 }
 
-Place device_place(const Value& value) { return value.kind == Kind::device ? value.place : place_of_name(value.name); }
-
-}  // namespace
-
 Value joined(const Value& a, const Value& b) {
-  if (names_device(a) && names_device(b)) {  // "cuda" if there is one, else "cpu"
-    const bool is_same = device_place(a) == device_place(b);
-    const bool has_cuda = device_place(a) == Place::cuda || device_place(b) == Place::cuda;
+  const Value device = named_device(a);
+  const Value other = named_device(b);
+  // "cuda" if there is one, else "cpu". Two numbers are numbers.
+  if (device.kind == Kind::device && other.kind == Kind::device && !(is_integer(a) && is_integer(b))) {
+    const bool is_same = device.place == other.place;
+    const bool has_cuda = device.place == Place::cuda || other.place == Place::cuda;
     return {.kind = Kind::device,
-            .place = is_same    ? device_place(a)
+            .place = is_same    ? device.place
                      : has_cuda ? Place::cuda
                                 : Place::unknown,
             .sure = is_same ? lower(a.sure, b.sure) : lower(Confidence::likely, lower(a.sure, b.sure))};
@@ -43,7 +45,8 @@ Value joined(const Value& a, const Value& b) {
   if (a.rank != b.rank) out.rank = -1;
   if (a.is_scalar != b.is_scalar) out.is_scalar = Known::unknown;
   if (a.loader == 0) out.loader = b.loader;
-  out.is_pinned = a.is_pinned || b.is_pinned;
+  if (a.kind == Kind::loader && a.loader != b.loader) out.sure = lower(out.sure, Confidence::likely);
+  out.pinned = a.pinned == b.pinned ? a.pinned : Known::unknown;
   const bool is_named = a.kind == Kind::function || a.kind == Kind::type || a.kind == Kind::instance || a.kind == Kind::name;
   if (is_named && (a.index != b.index || a.name != b.name)) return {};
   if (a.name != b.name) out.name = nullptr;

@@ -11,7 +11,7 @@ namespace tutti::lint {
 
 enum class Kind : std::uint8_t {
   unknown,
-  host,  // a number, a string, a shape: nothing on a device
+  host,  // a number, a string, a shape: nothing on a device; an integer has the element `number`
   tensor,
   array,  // of NumPy
   jax,
@@ -39,15 +39,18 @@ struct Value {
   Place place = Place::unknown;
   Confidence sure = Confidence::certain;  // of the kind and the place
   Element element = Element::unknown;
-  Known is_scalar = Known::unknown;  // has no dimension
-  std::int8_t rank = -1;             // number of dimensions, where known
-  bool is_pinned = false;
+  Known is_scalar = Known::unknown;   // has no dimension
+  std::int8_t rank = -1;              // number of dimensions, where known
+  Known pinned = Known::unknown;      // its memory: what it shares with others included
   std::uint32_t index = 0;            // of a container, a function, a type or an instance's type
   std::uint32_t loader = 0;           // the loader it came from, from 1
   const std::string* name = nullptr;  // the qualified name, or the text of a string
 };
 
 inline Value host() { return {.kind = Kind::host}; }
+inline Value integer(Confidence sure = Confidence::certain) {
+  return {.kind = Kind::host, .sure = sure, .element = Element::number};
+}
 inline Value tensor(Place place, Confidence sure = Confidence::certain) {
   return {.kind = Kind::tensor, .place = place, .sure = sure};
 }
@@ -58,15 +61,23 @@ inline Value boolean(Value tensor) {
 inline Confidence lower(Confidence a, Confidence b) { return std::min(a, b); }
 inline Confidence less_sure(Confidence from) { return from == Confidence::certain ? Confidence::likely : Confidence::possible; }
 
+// Of what was computed from it, which may share its memory.
+inline Known pinned_after(Known pinned) { return pinned == Known::no ? Known::no : Known::unknown; }
+
 // That it is on a GPU.
 inline Confidence sure_of(const Value& value) { return value.place == Place::cuda ? value.sure : Confidence::possible; }
 
-// "cuda", "cuda:1", "cpu"; unknown for any other text.
+// "cuda", "cuda:1", "cuda:{rank}", "cpu"; unknown for any other text.
 inline Place place_of_name(const std::string* text) {
   if (text == nullptr) return Place::unknown;
   if (*text == "cuda" || text->starts_with("cuda:")) return Place::cuda;
   return *text == "cpu" || text->starts_with("cpu:") ? Place::cpu : Place::unknown;
 }
+
+bool is_integer(const Value& value);
+
+// The device that a value names; of another kind if it names none. A number is one of a GPU.
+Value named_device(const Value& value);
 
 // Either of the two, as a branch leaves it.
 Value joined(const Value& a, const Value& b);

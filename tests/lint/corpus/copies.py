@@ -111,6 +111,35 @@ y = x.cuda(non_blocking=True)
 x = torch.ones(3)
 y = x.cuda(0, True)
 
+# %% cuda with a flag that says to wait
+x = torch.ones(3)
+y = x.cuda(0, False)  # sync: blocking-copy
+
+# %% to with a flag that says to wait
+x = torch.ones(3)
+y = x.to("cuda", non_blocking=False)  # sync: blocking-copy
+
+# %% to with a flag by position that says to wait
+x = torch.ones(3)
+y = x.to("cuda", torch.float16, False)  # sync: blocking-copy
+z = x.to("cuda", torch.float16, True)
+
+# %% to with a copy that is asked for
+x = torch.ones(3)
+y = x.to(torch.ones(3, device="cuda"), False, True)  # sync: blocking-copy
+
+# %% views of pinned memory
+x = torch.ones(3, pin_memory=True)
+y = x.view(-1).to("cuda")  # sync: blocking-copy
+z = x.zero_()
+
+# %% a loader, and batches that are written to
+from torch.utils.data import DataLoader, TensorDataset
+loader = DataLoader(TensorDataset(torch.ones(8, 3)), batch_size=4, pin_memory=True)
+for (x,) in loader:
+    y = x.to("cuda")  # sync: blocking-copy
+    x.zero_()
+
 # %% to the GPU from the GPU is nothing
 x = torch.ones(3, device="cuda")
 y = x.to("cuda")

@@ -36,6 +36,38 @@ r = torch.linalg.matrix_rank(a)  # sync: linalg-check
 a = torch.eye(3, device="cuda")
 b = torch.inverse(a)  # sync: linalg-check
 
+# %% a condition number
+a = torch.eye(3, device="cuda")
+c = torch.linalg.cond(a)  # sync: linalg-check
+
+# %% the inverse and a solution of tensors
+a = torch.eye(4, device="cuda").reshape(2, 2, 2, 2)
+b = torch.linalg.tensorinv(a, ind=2)  # sync: linalg-check
+x = torch.linalg.tensorsolve(a, torch.ones(2, 2, device="cuda"))  # sync: linalg-check
+
+# %% more distributions that validate
+from torch import distributions as D
+rates = torch.ones(3, device="cuda")
+d = D.NegativeBinomial(rates, probs=rates / 2)  # sync: distribution-check
+d = D.Chi2(rates)  # sync: distribution-check
+d = D.HalfCauchy(rates)  # sync: distribution-check
+d = D.InverseGamma(rates, rates)  # sync: distribution-check
+d = D.Kumaraswamy(rates, rates)  # sync: distribution-check
+d = D.Pareto(rates, rates)  # sync: distribution-check
+d = D.VonMises(rates, rates)  # sync: distribution-check
+d = D.FisherSnedecor(rates, rates)  # sync: distribution-check
+d = D.ContinuousBernoulli(rates / 2)  # sync: distribution-check
+d = D.RelaxedBernoulli(rates, rates / 2)  # sync: distribution-check
+d = D.LogisticNormal(rates, rates)  # sync: distribution-check
+d = D.LowRankMultivariateNormal(rates, torch.ones(3, 2, device="cuda"), rates)  # sync: distribution-check
+
+# %% more distributions that do not validate
+from torch import distributions as D
+rates = torch.ones(3, device="cuda")
+d = D.NegativeBinomial(rates, probs=rates / 2, validate_args=False)
+d = D.Chi2(rates, validate_args=False)
+d = D.Pareto(rates, rates, validate_args=False)
+
 # %% a QR factorisation reads nothing
 a = torch.rand(3, 3, device="cuda")
 q, r = torch.linalg.qr(a)
