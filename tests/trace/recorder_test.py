@@ -254,6 +254,18 @@ class Recorder(unittest.TestCase):
                 self.assertEqual({event.get("args", {}).get("bytes") for event in work if event["name"] == "copy"}, {12})
                 self.assertIn("GPU 1 stream 7", (self.folder / "out/report.html").read_text())
 
+    def test_a_cupti_of_cuda_12_without_records_of_single_functions_will_do(self):
+        for what, words in (("stacks", ()), ("work", ("--gpu",))):
+            with self.subTest(what=what):
+                shutil.rmtree(self.folder / "out", ignore_errors=True)
+                done = subprocess.run([COMMAND, "trace", *words, "-o", self.folder / "out", "--", sys.executable, PROGRAM, CUPTI_12, RECORDER, what,
+                                       "22"], text=True, capture_output=True, timeout=100)  # fmt: skip
+                self.assertEqual((done.returncode, done.stdout), (0, "done\n"), done.stderr)
+                (process,) = json.loads((self.folder / "out/report.json").read_text())["processes"]
+                self.assertEqual(process["calls"], 1 if words else 6)
+                self.assertEqual([note for note in process["notes"] if "CUPTI before CUDA 12.5" not in note], [])
+                self.assertEqual(len(process["notes"]), len(words))
+
     def bounded(self, what, *words):
         """The report of a program whose file may have 64 KiB."""
         out = self.folder / "out"

@@ -100,12 +100,16 @@ void fake_sleep(const char* how, const char* waker, std::uint64_t nanoseconds) {
 void fake_sleep_for_worker(std::uint64_t nanoseconds) {
   FutexGate first;
   ConditionGate second;
+  std::atomic<bool> is_asleep{false};
   std::thread worker([&] {
+    is_asleep = true;
+    is_asleep.notify_all();
     first.sleep();
     second.wake();
   });
   std::thread driver([&] {
     be_called("cuda-fake");
+    is_asleep.wait(false);  // a thread may begin late
     work(nanoseconds);
     first.wake();
   });

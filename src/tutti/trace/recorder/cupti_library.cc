@@ -67,12 +67,13 @@ std::string CuptiLibrary::open() {
   };
   look_up(subscribe_by_name, "cuptiSubscribe_v2");
   look_up(register_timestamp, "cuptiActivityRegisterTimestampCallback");
-  const bool is_whole =
-      look_up(get_version, "cuptiGetVersion") && look_up(get_result_string, "cuptiGetResultString") &&
-      look_up(subscribe, "cuptiSubscribe") && look_up(enable_callback, "cuptiEnableCallback") &&
-      look_up(get_callback_name, "cuptiGetCallbackName") && look_up(register_buffers, "cuptiActivityRegisterCallbacks") &&
-      look_up(enable_activity, "cuptiActivityEnable") && look_up(enable_driver_activity, "cuptiActivityEnableDriverApi") &&
-      look_up(next_record, "cuptiActivityGetNextRecord") && look_up(flush_all, "cuptiActivityFlushAll");
+  look_up(enable_driver_call, "cuptiActivityEnableDriverApi");
+  const bool is_whole = look_up(get_version, "cuptiGetVersion") && look_up(get_result_string, "cuptiGetResultString") &&
+                        look_up(subscribe, "cuptiSubscribe") && look_up(enable_callback, "cuptiEnableCallback") &&
+                        look_up(get_callback_name, "cuptiGetCallbackName") &&
+                        look_up(register_buffers, "cuptiActivityRegisterCallbacks") &&
+                        look_up(enable_activity, "cuptiActivityEnable") && look_up(next_record, "cuptiActivityGetNextRecord") &&
+                        look_up(flush_all, "cuptiActivityFlushAll");
   return is_whole ? "" : path + " is too old: CUPTI of CUDA 12 or 13 is needed";
 }
 

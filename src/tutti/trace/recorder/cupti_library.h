@@ -4,6 +4,7 @@
 #include <cupti.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 
 namespace tutti::tracing {
@@ -17,6 +18,8 @@ struct SubscriberParams {
 };
 using SubscribeByName = CUptiResult (*)(CUpti_SubscriberHandle*, CUpti_CallbackFunc, void*, SubscriberParams*);
 
+using EnableDriverCall = CUptiResult (*)(CUpti_CallbackId, std::uint8_t);
+
 struct CuptiLibrary {
   decltype(&::cuptiGetVersion) get_version = nullptr;
   decltype(&::cuptiGetResultString) get_result_string = nullptr;
@@ -27,7 +30,7 @@ struct CuptiLibrary {
   decltype(&::cuptiActivityRegisterTimestampCallback) register_timestamp = nullptr;  // null before CUDA 11.6
   decltype(&::cuptiActivityRegisterCallbacks) register_buffers = nullptr;
   decltype(&::cuptiActivityEnable) enable_activity = nullptr;
-  decltype(&::cuptiActivityEnableDriverApi) enable_driver_activity = nullptr;
+  EnableDriverCall enable_driver_call = nullptr;  // cuptiActivityEnableDriverApi(); null before CUDA 12.5
   decltype(&::cuptiActivityGetNextRecord) next_record = nullptr;
   decltype(&::cuptiActivityFlushAll) flush_all = nullptr;
   std::string path;

@@ -163,6 +163,16 @@ bool is_launch(std::string_view name) {
   return false;
 }
 
+void enable_launches(const CuptiLibrary& cupti) {
+  for (CUpti_CallbackId function = 1, unnamed = 0; function < Recorder::most_functions && unnamed < 64; ++function) {
+    const char* name = nullptr;
+    const bool has_name =
+        cupti.get_callback_name(CUPTI_CB_DOMAIN_DRIVER_API, function, &name) == CUPTI_SUCCESS && name != nullptr;
+    unnamed = has_name ? 0 : unnamed + 1;
+    if (has_name && is_launch(name)) cupti.enable_driver_call(function, 1);
+  }
+}
+
 }  // namespace
 
 std::string Recorder::record_work() {
@@ -176,12 +186,11 @@ std::string Recorder::record_work() {
   for (const CUpti_ActivityKind kind :
        {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY, CUPTI_ACTIVITY_KIND_MEMSET})
     if (result == CUPTI_SUCCESS) result = cupti.enable_activity(kind);
-  for (CUpti_CallbackId function = 1, unnamed = 0; function < most_functions && unnamed < 64; ++function) {
-    const char* name = nullptr;
-    const bool has_name =
-        cupti.get_callback_name(CUPTI_CB_DOMAIN_DRIVER_API, function, &name) == CUPTI_SUCCESS && name != nullptr;
-    unnamed = has_name ? 0 : unnamed + 1;
-    if (has_name && is_launch(name)) cupti.enable_driver_activity(function, 1);
+  if (cupti.enable_driver_call != nullptr) {
+    enable_launches(cupti);
+  } else if (result == CUPTI_SUCCESS) {
+    result = cupti.enable_activity(CUPTI_ACTIVITY_KIND_DRIVER);
+    output.note("CUPTI before CUDA 12.5 tells of all calls of the driver, not of launches alone: recording costs more");
   }
   if (result != CUPTI_SUCCESS) return "what the GPU does is not recorded: " + cupti.describe(result);
   if (!start_flushing()) return "what the GPU does is written only when the program ends: no thread could be started for it";
