@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -42,6 +43,22 @@ TEST(ValueAndGrad, GradientsAreNestedAsTheirArgumentIs) {
   EXPECT_EQ(item<float>(*std::get<2>(found)), 5);
   EXPECT_EQ(item<float>(std::get<3>(found)[0]), 0);
   EXPECT_EQ(item<float>(std::get<3>(found)[1]), 6);
+}
+
+struct Surroundings {
+  Tensor x;
+  Generator* numbers;
+  Layout layout;
+  std::function<Tensor(const Tensor&)> last;
+  Tensor (*then)(TensorArg, Site);
+};
+
+TEST(ValueAndGrad, PassesByWhatHoldsNoTensors) {
+  Generator numbers(3);
+  const Surroundings given{constant(3.F), &numbers, {}, [](const Tensor& y) { return y * 2; }, square};
+  const auto slope = grad([](const Surroundings& in) { return in.then(in.last(in.x), {}); })(given);
+  EXPECT_EQ(item<float>(slope.x), 24);
+  EXPECT_EQ(slope.numbers, &numbers);
 }
 
 TEST(ValueAndGrad, TakesTheArgumentsThatAreNamed) {

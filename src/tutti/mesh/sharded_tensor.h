@@ -9,10 +9,16 @@
 #include <vector>
 
 #include "tutti/mesh/layout.h"
+#include "tutti/ops/flatten.h"
 #include "tutti/ops/reading.h"
 #include "tutti/tensor/tensor.h"
 
 namespace tutti {
+
+template <>
+inline constexpr bool holds_no_tensors<Mesh> = true;
+template <>
+inline constexpr bool holds_no_tensors<Layout> = true;
 
 // An immutable value, like Tensor: copying one copies pointers.
 class ShardedTensor {

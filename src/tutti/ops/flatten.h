@@ -23,6 +23,10 @@
 
 namespace tutti {
 
+class Event;
+class Generator;
+class Stream;
+
 template <class T>
 concept Leaf = std::same_as<T, Tensor> || std::same_as<T, Variable>;
 
@@ -53,16 +57,21 @@ concept PointerLike = std::is_object_v<std::remove_pointer_t<T>> && (std::is_poi
 template <class T>
 concept PlainStruct = std::is_aggregate_v<std::remove_const_t<T>> && std::is_class_v<T> && !std::is_empty_v<T> && !ListLike<T>;
 
-template <class T>
-constexpr bool is_function = false;
-template <class Result, class... Arguments>
-constexpr bool is_function<std::function<Result(Arguments...)>> = true;
-// What a tensor cannot be in: it is no bytes that may be copied.
-template <class T>
-concept WithoutTensors =
-    std::is_empty_v<T> || is_function<T> || (std::is_trivially_copyable_v<T> && !std::convertible_to<const T&, const Tensor&>);
-
 }  // namespace detail
+
+// Whether no tensor can be in a class that does not say what it holds: it is bytes that may be copied, or a function. Say so for
+// a class that is not yours: template <> inline constexpr bool tutti::holds_no_tensors<Clock> = true;
+template <class T>
+inline constexpr bool holds_no_tensors =
+    std::is_empty_v<T> || (std::is_trivially_copyable_v<T> && !std::convertible_to<const T&, const Tensor&>);
+template <class Result, class... Arguments>
+inline constexpr bool holds_no_tensors<std::function<Result(Arguments...)>> = true;
+template <>
+inline constexpr bool holds_no_tensors<Generator> = true;
+template <>
+inline constexpr bool holds_no_tensors<Stream> = true;
+template <>
+inline constexpr bool holds_no_tensors<Event> = true;
 
 // Calls visit(name, value) for each tensor, variable, number, enumerator and text, in the order of declaration. A name is the way
 // there: "layers.0.weight". A visitor that has visit.after(value) gets a class as well, after what that says it holds.
@@ -95,9 +104,10 @@ void each_value(const std::string& name, T& value, F&& visit) {
   } else if constexpr (detail::PlainStruct<T>) {
     each_field(value, [&](std::string_view field, auto& member) { each_value(within(std::string(field)), member, visit); });
   } else {
-    static_assert(detail::WithoutTensors<Plain>,
+    static_assert(holds_no_tensors<Plain>,
                   "give this class an each_member, with a visit for each member that holds tensors or variables: template <class "
-                  "Visit> void each_member(Visit&& visit) const { visit(\"weight\", weight_); } (of a lambda make such a class)");
+                  "Visit> void each_member(Visit&& visit) const { visit(\"weight\", weight_); } (of a lambda make such a class), "
+                  "or holds_no_tensors");
   }
 }
 
