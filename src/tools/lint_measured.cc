@@ -82,7 +82,7 @@ bool is_measured(const tracing::TraceReport& trace, const std::string& path) {
 
 void add_measurements(LintRun& run, const tracing::TraceReport& trace, const LintSettings& settings) {
   MeasuredRun& measured = run.measured.emplace();
-  measured.steps = trace.steps ? trace.steps->begun() : 0;
+  for (const std::optional<tracing::Steps>& steps : trace.process_steps) measured.steps += steps ? steps->begun() : 0;
   measured.knows_idle = trace.gpu.has_value();
   std::map<const LintedFile*, lint::SeenSource> seen;
   for (LintedFile& file : run.files) file.measured.resize(file.report.findings.size());

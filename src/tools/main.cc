@@ -168,6 +168,7 @@ int main(int argc, char** argv) {
   trace->add_option("--compare", tracing.compare, "What has changed from one folder to another")
       ->type_name("BEFORE AFTER")
       ->expected(2);
+  trace->add_flag("--json", tracing.as_json, "What --compare found as JSON, for programs");
   trace
       ->add_option_function<std::string>(
           "--budget",
@@ -273,6 +274,8 @@ int main(int argc, char** argv) {
         }
         return tutti::tools::compare_traces(tracing);
       }
+      if (tracing.as_json)
+        return refuse("--json is for --compare; report.json in the folder of a trace is its report", {}, "tutti trace --help");
       if (!tracing.read.empty()) {
         if (!tracing.command.empty())
           return refuse("--read reports on what was recorded, and runs no program", {}, "tutti trace --help");

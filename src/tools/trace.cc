@@ -5,20 +5,20 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cmath>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
-#include <map>
-#include <nlohmann/json.hpp>
+#include <iterator>
 #include <stdexcept>
+#include <utility>
 
 #include "tools/run.h"
 #include "tutti/base/paragraph.h"
 #include "tutti/base/text.h"
 #include "tutti/base/whole_file.h"
+#include "tutti/trace/baseline.h"
 #include "tutti/trace/format.h"
 #include "tutti/trace/trace_compare.h"
 #include "tutti/trace/trace_file.h"
@@ -35,7 +35,6 @@ constexpr const char* ranges_variable = "NVTX_INJECTION64_PATH";
 constexpr const char* preload_variable = "LD_PRELOAD";
 constexpr int signalled = 128;
 constexpr int too_many = 3;
-constexpr double half_a_tenth = 0.05;  // the first and the last step may be cut
 
 // Beside the command, or where a build or an installation puts libraries.
 files::path find_recorder() {
@@ -117,27 +116,10 @@ int run_to_its_end(const std::vector<std::string>& command) {
   return WIFSIGNALED(status) ? signalled + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-// {name: waits a step} of a report.json.
-std::map<std::string, double> read_baseline(const std::string& path) {
-  std::map<std::string, double> out;
-  try {
-    std::ifstream in(path);
-    if (!in) throw std::runtime_error("it cannot be read");
-    const nlohmann::json report = nlohmann::json::parse(in);
-    const double steps = report.at("steps").is_null() ? 1 : report["steps"].at("count").get<double>() + 1;
-    for (const nlohmann::json& site : report.at("sites")) {
-      const auto word = [&](const char* field) {
-        return site.at(field).is_null() ? std::string() : site[field].get<std::string>();
-      };
-      const std::string code = word("expression").empty() ? word("source") : word("expression");
-      out[tracing::name_across_changes(word("file"), word("function"), code, word("wait"))] +=
-          site.at("waits").get<double>() / steps;
-    }
-  } catch (const std::exception& error) {
-    throw std::runtime_error(
-        text("'", printable(path), "' is no baseline: the report.json of a trace was expected; ", printable(error.what(), 200)));
-  }
-  return out;
+tracing::Baseline read_baseline(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  if (!in) throw std::runtime_error(text("'", printable(path), "' cannot be read"));
+  return tracing::read_baseline(std::string(std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()), path);
 }
 
 void write(const files::path& path, const std::string& content) {
@@ -146,29 +128,17 @@ void write(const files::path& path, const std::string& content) {
   file.finish();
 }
 
-double in_tenths(double value) { return static_cast<double>(std::lround(value * 10)) / 10; }
-
 // What a run was allowed and did not keep to, a line each.
 std::vector<std::string> excesses(const TraceOptions& options, const tracing::TraceReport& found) {
   std::vector<std::string> out;
-  const double waits = tracing::waits_per_step(found);
-  const char* const each = found.steps ? " waits a step" : " waits";
-  if (options.budget && waits > *options.budget + half_a_tenth)
-    out.push_back(text(in_tenths(waits), each, "; the budget is ", *options.budget));
-  if (options.baseline.empty()) return out;
-  const std::map<std::string, double> allowed = read_baseline(options.baseline);
-  std::map<std::string, double> seen;
-  std::map<std::string, std::string> places;
-  for (const tracing::WaitSite& site : found.sites) {
-    const std::string name = tracing::name_across_changes(site);
-    seen[name] += tracing::waits_per_step(found, site);
-    places[name] = site.key.place.name();
+  const tracing::WaitsPerStep most = tracing::most_waits_per_step(found);
+  if (options.budget && most.waits > *options.budget + tracing::half_a_tenth) {
+    const std::string of = found.processes.size() == 1 ? "" : text(" of process ", found.processes[most.process].pid);
+    out.push_back(
+        text(tracing::in_tenths(most.waits), found.steps ? " waits a step" : " waits", of, "; the budget is ", *options.budget));
   }
-  for (const auto& [name, count] : seen) {
-    const auto known = allowed.find(name);
-    const double most = known == allowed.end() ? 0 : known->second;
-    if (count > most + half_a_tenth)
-      out.push_back(text(printable(places[name], 400), ": ", in_tenths(count), each, ", in the baseline ", in_tenths(most)));
+  if (!options.baseline.empty()) {
+    for (std::string& line : tracing::waits_beyond(read_baseline(options.baseline), found)) out.push_back(std::move(line));
   }
   return out;
 }
@@ -225,7 +195,8 @@ int compare_traces(const TraceOptions& options) {
   const std::vector<tracing::ProcessTrace> traces = tracing::read_traces(options.compare[0]);
   const tracing::TraceReport before = tracing::make_report(traces);
   const tracing::TraceReport after = tracing::make_report(tracing::read_traces(options.compare[1]));
-  std::cout << tracing::compare(before, after, traces).to_text();
+  const tracing::TraceComparison found = tracing::compare(before, after, traces);
+  std::cout << (options.as_json ? found.to_json() : found.to_text());
   return 0;
 }
 

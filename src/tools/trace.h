@@ -14,6 +14,7 @@ struct TraceOptions {
   std::optional<unsigned> budget;    // waits a step that are allowed
   std::string baseline;              // a report.json whose waits are allowed
   bool records_work = false;
+  bool as_json = false;  // what was compared
   std::vector<std::string> command;
 };
 

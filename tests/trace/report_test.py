@@ -70,6 +70,40 @@ class Report(unittest.TestCase):
         for name in [*report, *report["steps"], *report["gpu"], *report["processes"][0], *report["sites"][0]]:
             self.assertIn(name, page)
 
+    def schema(self):
+        """Of a report, and of a comparison; fields that it does not know are faults here."""
+        whole = json.loads((HERE / "../../docs/trace-report.schema.json").resolve().read_text())
+
+        def close(part):
+            if isinstance(part, dict):
+                if "properties" in part:
+                    part["additionalProperties"] = False
+                for each in part.values():
+                    close(each)
+            elif isinstance(part, list):
+                for each in part:
+                    close(each)
+
+        close(whole)
+        return whole, whole["$defs"]["comparison"] | {"$schema": whole["$schema"]}
+
+    def test_reports_and_comparisons_are_as_their_schema_says(self):
+        try:
+            import jsonschema
+        except ImportError:
+            self.skipTest("python3-jsonschema is not here")
+        of_report, of_comparison = self.schema()
+        for schema in (of_report, of_comparison):
+            jsonschema.Draft202012Validator.check_schema(schema)
+        for file in sorted((HERE / "recorded").glob("*.tutti-trace")):
+            with self.subTest(trace=file.name):
+                jsonschema.Draft202012Validator(of_report).validate(json.loads(self.page_and_report_of(file.name)[1]))
+                done = self.command("trace", "--compare", self.folder, HERE / "recorded/training_after.tutti-trace", "--json")
+                self.assertEqual(done.returncode, 0, done.stderr)
+                jsonschema.Draft202012Validator(of_comparison).validate(json.loads(done.stdout))
+        with self.assertRaises(jsonschema.ValidationError):
+            jsonschema.Draft202012Validator(of_report).validate({"tutti": "1"})
+
     def test_every_wait_of_a_cuda_program_is_found(self):
         report = self.report("cuda_waits.tutti-trace")
         steady = [site for site in report["sites"] if site["waits"]]
@@ -112,7 +146,12 @@ class Report(unittest.TestCase):
         self.assertRegex(done.stdout, r"A step took [\d.]+ ms \(.*\) and takes [\d.]+ (ms|us)")
         gone = [line for line in done.stdout.splitlines() if line.startswith("gone ")]
         self.assertEqual(len(gone), 5, done.stdout)
-        self.assertIn("predicted was", " ".join(done.stdout.split()))
+        told = " ".join(done.stdout.split())
+        self.assertIn("The gain is 590.0 us; predicted was at least", told)
+        self.assertIn("The host is the limit here (GPU busy 4 % of a step)", told)
+        self.assertNotRegex(told, r"\d{3,} %")
+        back = " ".join(self.command("trace", "--compare", self.folder / "after", self.folder / "before").stdout.split())
+        self.assertIn("A step takes 590.0 us longer", back)
 
     def test_a_budget_and_a_baseline_are_kept_or_passed(self):
         (self.folder / "before").mkdir()
@@ -137,12 +176,43 @@ class Report(unittest.TestCase):
         self.assertIn("is no baseline", done.stderr)
         self.assertEqual(self.command(*read, "--budget", "many").returncode, 2)
 
+    def test_ranks_of_one_program_are_counted_by_their_own_steps(self):
+        folder = self.folder / "ranks"
+        folder.mkdir()
+        for rank in range(2):
+            shutil.copy(HERE / "recorded/training_before.tutti-trace", folder / f"{rank}.tutti-trace")
+        one = self.report("training_before.tutti-trace")
+        read = ("trace", "--read", folder)
+        done = self.command(*read, "--budget", "6")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("in 2 of 2 processes", done.stderr)
+        done = self.command(*read, "--budget", "4")
+        self.assertIn("5.1 waits a step of process 530; the budget is 4", done.stderr)
+        two = json.loads((folder / "report.json").read_text())
+        for site, alone in zip(two["sites"], one["sites"], strict=True):
+            self.assertEqual(site["per_step"], alone["per_step"])
+            self.assertEqual(site["waits"], 2 * alone["waits"])
+            for share in site["by_process"]:
+                self.assertEqual([share[name] for name in ("waits", "idle_ns", "gain_ns")],
+                                 [alone[name] for name in ("waits", "idle_ns", "gain_ns")])  # fmt: skip
+        self.assertEqual(two["gpu"]["gain_ns"], 2 * one["gpu"]["gain_ns"])
+        self.assertEqual([process["steps"]["count"] for process in two["processes"]], 2 * [one["steps"]["count"]])
+        (self.folder / "out").mkdir()
+        for whole, other in ((folder, self.folder), (self.folder, folder)):
+            done = self.command("trace", "--compare", whole, other)
+            self.assertEqual({line.split()[0] for line in done.stdout.splitlines() if "->" in line}, {"same"}, done.stdout)
+        self.assertEqual(self.command(*read, "--baseline", self.folder / "report.json").returncode, 0)
+
     def test_what_waits_cost_the_gpu_is_told(self):
         report = self.report("training_before.tutti-trace")
         gpu = report["gpu"]
         self.assertLess(abs(gpu["simulated_ns"] - gpu["time_ns"]), 0.05 * gpu["time_ns"])
         self.assertGreater(gpu["gain_ns"], 0)
+        self.assertLess(abs(gpu["simulated_ns"] - gpu["time_ns"]), 0.005 * gpu["time_ns"], "staging is the host's time")
+        steady = sum(site["time_ns"] for site in report["sites"])
+        self.assertGreater(gpu["gain_ns"], 0.7 * steady, "a host that is the limit gains what it does not wait")
         self.assertIn("The GPU was busy for", self.text)
+        self.assertIn("The host is the limit here: GPU busy 4 % of a step", " ".join(self.text.split()))
         self.assertTrue(all(site["idle_ns"] <= site["time_ns"] for site in report["sites"]))
         self.assertLessEqual(sum(site["idle_ns"] for site in report["sites"]), gpu["time_ns"] - gpu["busy_ns"])
 
@@ -154,6 +224,7 @@ class Report(unittest.TestCase):
         self.assertTrue(any("loss.item()" in event["args"]["line"] for event in spans))
         by_track = {}
         for event in sorted(spans, key=lambda event: event["ts"]):
+            self.assertEqual(event["args"]["thread"], event["tid"])
             self.assertGreaterEqual(event["ts"], by_track.get(event["tid"], 0))
             by_track[event["tid"]] = event["ts"] + event["dur"] - 0.001
 
@@ -174,13 +245,14 @@ class Report(unittest.TestCase):
                 end = lane["bars"]["begin_ns"][bar] + lane["bars"]["length_ns"][bar]
                 self.assertLessEqual(lanes[other]["bars"]["begin_ns"][work] + lanes[other]["bars"]["length_ns"][work], end)
         self.assertGreater(tied, 50)
-        self.assertIsNone(json.loads(self.page_of("torch_waits.tutti-trace"))["demand"]["device_idle_ns"], "nothing was recorded of the GPU")
+        self.assertIsNone(json.loads(self.page_and_report_of("torch_waits.tutti-trace")[0])["demand"]["device_idle_ns"], "nothing was recorded of the GPU")
 
-    def page_of(self, name):
+    def page_and_report_of(self, name):
         for old in self.folder.iterdir():
             old.unlink()
         self.report(name)
-        return (self.folder / "report.html").read_text().split('<script type="application/json" id="report">')[1].split("</script>")[0]
+        page = (self.folder / "report.html").read_text().split('<script type="application/json" id="report">')[1].split("</script>")[0]
+        return page, (self.folder / "report.json").read_text()
 
     def test_what_is_no_trace_is_refused_in_a_sentence(self):
         for name, content, expected in (
@@ -218,7 +290,7 @@ class Report(unittest.TestCase):
         self.assertEqual(done.returncode, 2)
         self.assertIn("did you mean '--read'?", done.stderr)
         for words in (("--read", "x", "--", "true"), ("--read", "x", "-o", "y"), ("--read", "x", "--gpu"), ("--compare", "x", "y", "--gpu"),
-                      ("--compare", "x", "y", "--budget", "3"), ("--compare", "x", "y", "--baseline", "z"),
+                      ("--compare", "x", "y", "--budget", "3"), ("--read", "x", "--json"), ("--json", "--", "true"), ("--compare", "x", "y", "--baseline", "z"),
                       ("--compare", "x", "y", "--", "true")):  # fmt: skip
             done = self.command("trace", *words)
             self.assertEqual(done.returncode, 2, words)

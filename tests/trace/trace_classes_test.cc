@@ -269,5 +269,86 @@ TEST(TraceClasses, ACopyAndTheWaitForItAreOne) {
   EXPECT_EQ(report.sites[0].verdict.kind, SyncClass::pageable);
 }
 
+// Ten steps of a millisecond, in each of which these waits follow each other; `gap` ns from the end of one to the next.
+struct Step {
+  WaitKind kind;
+  std::uint64_t time;
+  std::uint32_t stack = 1;
+  CopyDirection direction = CopyDirection::to_host;
+};
+TraceReport report_of_steps(const std::vector<Step>& waits, std::uint64_t gap) {
+  TraceBytes bytes = small_trace(0, "    value = loss.item()", 13, 24);
+  bytes.named(RecordKind::text, 8, "    other = norm.item()").named(RecordKind::text, 9, "cuMemAlloc_v2");
+  bytes.record(RecordKind::python_frame, PythonFrameBody{3, 3, 4, 9, 9, 13, 24, 8});
+  bytes.stack(StackHead{2, 0, 1, 1, 0}, {3, 2});
+  for (std::uint64_t i = 0; i < 10; ++i) {
+    std::uint64_t time = 1'000'000 * i;
+    for (const Step& each : waits) {
+      WaitBody wait{};
+      wait.begin = time;
+      wait.end = time + each.time;
+      wait.bytes = each.direction == CopyDirection::to_host ? 4 : 0;
+      wait.api = each.kind == WaitKind::allocation ? 9 : 2;
+      wait.thread = 7;
+      wait.stack = each.stack;
+      wait.calls = 1;
+      wait.kind = each.kind;
+      wait.direction = each.direction;
+      wait.memory = each.direction == CopyDirection::to_host ? HostMemory::pinned : HostMemory::none;
+      bytes.record(RecordKind::wait, wait);
+      time = wait.end + gap;
+    }
+  }
+  return report_of(bytes);
+}
+
+TEST(TraceClasses, ASmallValueReadJustAfterAnotherOneIsCoalescible) {
+  const std::vector<Step> both{{WaitKind::stream, 100'000}, {WaitKind::stream, 20'000, 2}};
+  const TraceReport close = report_of_steps(both, 10'000);
+  ASSERT_EQ(close.sites.size(), 2U);
+  EXPECT_EQ(close.sites[0].verdict.kind, SyncClass::unknown) << "the first of them has none before it";
+  EXPECT_EQ(close.sites[1].verdict.kind, SyncClass::coalescible);
+  EXPECT_THAT(close.sites[1].verdict.evidence, HasSubstr("just after the one at train.py:3 had ended"));
+  EXPECT_EQ(report_of_steps(both, 100'000).sites.at(1).verdict.kind, SyncClass::unknown);
+}
+
+TEST(TraceClasses, MemoryThatIsAllocatedInTheStepsIsFlowControl) {
+  const TraceReport report =
+      report_of_steps({{WaitKind::stream, 100'000}, {WaitKind::allocation, 20'000, 2, CopyDirection::none}}, 10'000);
+  ASSERT_EQ(report.sites.size(), 2U);
+  EXPECT_EQ(report.sites[1].verdict.kind, SyncClass::flow_control);
+  EXPECT_THAT(report.sites[1].verdict.fix, HasSubstr("take it from a pool"));
+}
+
+TEST(TraceClasses, AResourceThatIsMadeInTheStepsIsFlowControl) {
+  const TraceReport report =
+      report_of_steps({{WaitKind::stream, 100'000}, {WaitKind::resource, 50'000, 2, CopyDirection::none}}, 10'000);
+  ASSERT_EQ(report.sites.size(), 2U);
+  EXPECT_EQ(report.sites[1].verdict.kind, SyncClass::flow_control);
+  EXPECT_THAT(report.sites[1].verdict.fix, HasSubstr("make it once"));
+  EXPECT_THAT(report.to_text(), HasSubstr("resource of the driver"));
+}
+
+TEST(TraceReport, TellsThreadsAndStreamsOfTheWaits) {
+  TraceBytes bytes = small_trace(0);
+  for (const std::uint64_t stream : {0ULL, 0x7f00ULL, 0x7f00ULL}) {
+    WaitBody wait{};
+    wait.begin = 1'000;
+    wait.end = 9'000;
+    wait.stream = stream;
+    wait.api = 2;
+    wait.thread = stream == 0 ? 7 : 9;
+    wait.stack = 1;
+    wait.calls = 1;
+    wait.kind = WaitKind::stream;
+    bytes.record(RecordKind::wait, wait);
+  }
+  const std::vector<ProcessTrace> traces{read_trace(bytes.bytes, "a")};
+  const TraceReport report = make_report(traces);
+  EXPECT_THAT(report.to_json(), HasSubstr("\"threads\":[\"main 7\",\"thread 9\"],\"streams\":[\"0x7f00\"]"));
+  EXPECT_THAT(to_timeline(report, traces), HasSubstr("\"thread\":9,\"stream\":\"0x7f00\""));
+  EXPECT_THAT(to_page(report, traces), HasSubstr("\"0x7f00\""));
+}
+
 }  // namespace
 }  // namespace tutti::tracing

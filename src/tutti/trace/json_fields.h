@@ -1,6 +1,9 @@
 // JSON, written field by field. Inside the module only.
 #pragma once
 
+#include <array>
+#include <charconv>
+#include <cmath>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -10,6 +13,12 @@
 #include "tutti/journal/json_text.h"
 
 namespace tutti::tracing {
+
+// "0x7f30"
+inline std::string handle_text(std::uint64_t value) {
+  std::array<char, 16> digits{};
+  return "0x" + std::string(digits.data(), std::to_chars(digits.data(), digits.data() + digits.size(), value, 16).ptr);
+}
 
 // An object while it lives.
 class Fields {
@@ -26,6 +35,11 @@ class Fields {
   }
   void add(std::string_view name, std::string_view value) { journal::append_json_string(key(name), value); }
   void add(std::string_view name, std::uint64_t value) { key(name) += text(value); }
+  void add_thousandths(std::string_view name, double value) {
+    const auto rounded = static_cast<std::uint64_t>(std::llround(value * 1000));
+    const std::string rest = text(rounded % 1000);
+    key(name) += text(rounded / 1000, ".", std::string(3 - rest.size(), '0'), rest);
+  }
   void add_flag(std::string_view name, bool value) { key(name) += value ? "true" : "false"; }
   void add_or_null(std::string_view name, std::string_view value) {
     if (value.empty()) {

@@ -69,56 +69,73 @@ void take_steps(Steps& out, const std::vector<std::uint64_t>& begins) {
   out.times.assign(times.begin() + static_cast<std::ptrdiff_t>(first), times.end());
 }
 
-// Of the process and thread with the most waits. Those of a framework's workers, which compile and try out kernels, count where
-// the program's own threads have none.
-std::vector<std::uint64_t> steps_by_waits(const HostWaits& all, Steps& out) {
-  std::map<std::pair<std::size_t, std::uint32_t>, Line> own;
-  std::map<std::pair<std::size_t, std::uint32_t>, Line> of_workers;
-  for (const HostWait& wait : all.waits) {
-    if (!belongs_to_steps(wait.kind)) continue;
-    (wait.is_of_worker ? of_workers : own)[{wait.process, wait.thread}].push_back({wait.begin, wait.site});
-  }
-  const auto& lines = own.empty() ? of_workers : own;
+// The waits of each thread of a process.
+struct ThreadLines {
+  std::map<std::uint32_t, Line> own;
+  std::map<std::uint32_t, Line> of_workers;
+};
+
+// Of the thread with the most waits. Those of a framework's workers, which compile and try out kernels, count where the program's
+// own threads have none.
+std::vector<std::uint64_t> steps_by_waits(const ThreadLines& threads, Steps& out) {
+  const auto& lines = threads.own.empty() ? threads.of_workers : threads.own;
   const auto most = std::max_element(lines.begin(), lines.end(),
                                      [](const auto& a, const auto& b) { return a.second.size() < b.second.size(); });
   if (most == lines.end()) return {};
   std::size_t marker = 0;
   std::vector<std::uint64_t> begins = begins_of(most->second, marker);
   out.site = marker;
-  out.process = most->first.first;
   return begins;
 }
 
-// Of the process with the most work.
-std::vector<std::uint64_t> steps_by_kernels(const std::vector<ProcessTrace>& traces, Steps& out) {
-  const auto most = std::max_element(traces.begin(), traces.end(),
-                                     [](const ProcessTrace& a, const ProcessTrace& b) { return a.work.size() < b.work.size(); });
-  if (most == traces.end()) return {};
+std::vector<std::uint64_t> steps_by_kernels(const ProcessTrace& trace, Steps& out) {
   Line line;
-  for (const WorkBody& work : most->work) line.push_back({work.begin, work.name});
+  for (const WorkBody& work : trace.work) line.push_back({work.begin, work.name});
   std::stable_sort(line.begin(), line.end(), [](const Mark& a, const Mark& b) { return a.time < b.time; });
   std::size_t marker = 0;
   std::vector<std::uint64_t> begins = begins_of(line, marker);
-  out.kernel = most->text_of(static_cast<std::uint32_t>(marker));
-  out.process = static_cast<std::size_t>(most - traces.begin());
+  out.kernel = trace.text_of(static_cast<std::uint32_t>(marker));
   return begins;
 }
 
-}  // namespace
-
-std::optional<Steps> find_steps(HostWaits& all, const std::vector<ProcessTrace>& traces) {
+std::optional<Steps> steps_of(const ThreadLines& threads, const ProcessTrace& trace) {
   Steps out;
-  std::vector<std::uint64_t> begins = steps_by_waits(all, out);
+  std::vector<std::uint64_t> begins = steps_by_waits(threads, out);
   // A loop that does not wait has more steps than what waits came again elsewhere.
   Steps by_kernels;
-  const std::vector<std::uint64_t> others = steps_by_kernels(traces, by_kernels);
+  const std::vector<std::uint64_t> others = steps_by_kernels(trace, by_kernels);
   if (others.size() > begins.size()) {
     begins = others;
     out = by_kernels;
   }
   if (begins.empty()) return std::nullopt;
   take_steps(out, begins);
-  for (HostWait& wait : all.waits) wait.is_warm_up = wait.begin < out.begin;
+  return out;
+}
+
+}  // namespace
+
+StepsOfProcesses find_steps(HostWaits& all, const std::vector<ProcessTrace>& traces) {
+  std::vector<ThreadLines> threads(traces.size());
+  for (const HostWait& wait : all.waits) {
+    if (!belongs_to_steps(wait.kind)) continue;
+    ThreadLines& lines = threads[wait.process];
+    (wait.is_of_worker ? lines.of_workers : lines.own)[wait.thread].push_back({wait.begin, wait.site});
+  }
+  StepsOfProcesses out;
+  for (std::size_t i = 0; i < traces.size(); ++i) out.push_back(steps_of(threads[i], traces[i]));
+  const std::optional<std::size_t> leading = leading_process(out, traces);
+  if (!leading) return out;
+  for (HostWait& wait : all.waits) wait.is_warm_up = wait.begin < (out[wait.process] ? *out[wait.process] : *out[*leading]).begin;
+  return out;
+}
+
+std::optional<std::size_t> leading_process(const StepsOfProcesses& steps, const std::vector<ProcessTrace>& traces) {
+  std::optional<std::size_t> out;
+  const auto size_of = [&](std::size_t i) { return std::pair(traces[i].waits.size(), traces[i].work.size()); };
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    if (steps[i] && (!out || size_of(i) > size_of(*out))) out = i;
+  }
   return out;
 }
 

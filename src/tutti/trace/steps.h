@@ -14,9 +14,8 @@ namespace tutti::tracing {
 struct Steps {
   std::optional<std::size_t> site;  // whose wait each step begins with
   std::string kernel;               // or, where nothing waits, the kernel it begins with
-  std::size_t process = 0;
-  std::uint64_t warm_up = 0;  // steps at the beginning that took longer
-  std::uint64_t begin = 0;    // of the first step after these
+  std::uint64_t warm_up = 0;        // steps at the beginning that took longer
+  std::uint64_t begin = 0;          // of the first step after these
   std::uint64_t end = 0;
   std::vector<std::uint64_t> times;  // of each step after these
 
@@ -26,7 +25,13 @@ struct Steps {
   [[nodiscard]] std::uint64_t quantile(double part) const;
 };
 
-// None where nothing comes again often enough. Marks what comes before the steady steps as warm-up.
-std::optional<Steps> find_steps(HostWaits& all, const std::vector<ProcessTrace>& traces);
+using StepsOfProcesses = std::vector<std::optional<Steps>>;
+
+// Of each process; none where nothing comes again often enough. Marks what comes before the steady steps as warm-up; of a process
+// without steps, what comes before those of the leading one.
+StepsOfProcesses find_steps(HostWaits& all, const std::vector<ProcessTrace>& traces);
+
+// Of those with steps, the process that waits most, or else has most work.
+std::optional<std::size_t> leading_process(const StepsOfProcesses& steps, const std::vector<ProcessTrace>& traces);
 
 }  // namespace tutti::tracing

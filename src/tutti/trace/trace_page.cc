@@ -26,6 +26,7 @@ struct Bar {
   std::string name;
   std::string place;
   std::string range = {};
+  std::uint64_t stream = 0;
   std::int64_t site = -1;
   std::size_t row = 0;
   std::pair<std::size_t, std::size_t> waited_for = {};  // lane and bar
@@ -109,6 +110,7 @@ std::vector<Lane> lanes_of(const TraceReport& report, const std::vector<ProcessT
                          .name = to_string(wait.kind, wait.direction),
                          .place = site.key.place.name(),
                          .range = traces[wait.process].text_of(wait.range),
+                         .stream = wait.stream,
                          .site = static_cast<std::int64_t>(wait.site),
                          .is_timed_by_device = !is_driver_own(wait.kind)});
   }
@@ -186,6 +188,7 @@ void write_timeline(std::string& out, const TraceReport& report, const std::vect
     column("name", [&](const Bar& bar) { return names.number_of(bar.name); });
     column("detail", [&](const Bar&) { return names.number_of(""); });
     column("range", [&](const Bar& bar) { return names.number_of(bar.range); });
+    column("stream", [&](const Bar& bar) { return names.number_of(bar.stream == 0 ? "" : handle_text(bar.stream)); });
     column("place", [&](const Bar& bar) { return places.number_of(bar.place); });
     column("begin_ns", [&](const Bar& bar) { return bar.begin - begin; });
     column("length_ns", [&](const Bar& bar) { return bar.end - bar.begin; });

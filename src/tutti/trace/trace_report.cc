@@ -37,8 +37,21 @@ TracedProcess describe(const ProcessTrace& trace) {
   return out;
 }
 
+std::string thread_name(const ProcessTrace& trace, std::uint32_t thread) {
+  const auto known = trace.threads.find(thread);
+  return text(known == trace.threads.end() || known->second.empty() ? "thread" : known->second, " ", thread);
+}
+
 bool reads_small_value(const HostWait& wait) {
   return wait.direction == CopyDirection::to_host && wait.bytes <= most_small_value;
+}
+
+void add_share(WaitSite& site, const HostWait& wait) {
+  auto share =
+      std::find_if(site.shares.begin(), site.shares.end(), [&](const SiteShare& each) { return each.process == wait.process; });
+  if (share == site.shares.end()) share = site.shares.insert(share, {.process = wait.process});
+  ++(wait.is_warm_up ? share->warm_up : share->waits);
+  if (!wait.is_warm_up) share->time += wait.time();
 }
 
 std::vector<WaitSite> sum_up(const HostWaits& all, const Stacks& stacks, const std::vector<ProcessTrace>& traces) {
@@ -66,6 +79,9 @@ std::vector<WaitSite> sum_up(const HostWaits& all, const Stacks& stacks, const s
     (wait.is_warm_up ? site.warm_up_time : site.time) += wait.time();
     if (wait.time() <= at_once) ++site.instant;
     if (stack != nullptr && stack->is_of_main_thread) ++site.of_main_thread;
+    add_share(site, wait);
+    site.threads.insert(thread_name(traces[wait.process], wait.thread));
+    if (wait.stream != 0) site.streams.insert(wait.stream);
     const HostWait*& before = last[{wait.process, wait.thread}];
     if (before != nullptr && reads_small_value(*before) && reads_small_value(wait) && wait.begin - before->end < just_after) {
       ++site.in_a_row;
@@ -77,7 +93,7 @@ std::vector<WaitSite> sum_up(const HostWaits& all, const Stacks& stacks, const s
 }
 
 // Best first; what refers to a site by its number is renumbered.
-void rank(std::vector<WaitSite>& sites, HostWaits& all, std::optional<Steps>& steps) {
+void rank(std::vector<WaitSite>& sites, HostWaits& all, StepsOfProcesses& steps) {
   std::vector<std::size_t> order(sites.size());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
@@ -94,13 +110,78 @@ void rank(std::vector<WaitSite>& sites, HostWaits& all, std::optional<Steps>& st
   }
   for (WaitSite& site : ranked) site.previous = place[site.previous];
   for (HostWait& wait : all.waits) wait.site = place[wait.site];
-  if (steps && steps->site) steps->site = place[*steps->site];
+  for (std::optional<Steps>& each : steps) {
+    if (each && each->site) each->site = place[*each->site];
+  }
   all.sites.clear();
   for (const WaitSite& site : ranked) all.sites.push_back(site.key);
   sites = std::move(ranked);
 }
 
+// Of every process with steps, or of every one where none has any.
+void add_costs(TraceReport& report, const std::vector<ProcessTrace>& traces) {
+  const bool has_steps = std::any_of(report.process_steps.begin(), report.process_steps.end(),
+                                     [](const std::optional<Steps>& steps) { return steps.has_value(); });
+  report.process_gpu.resize(traces.size());
+  for (std::size_t i = 0; i < traces.size(); ++i) {
+    if (has_steps && !report.process_steps[i]) continue;
+    std::vector<SiteCost> costs;
+    const std::optional<GpuCost> cost = gpu_cost(report.waits, i, report.process_steps[i], traces[i], costs);
+    if (!cost) continue;
+    report.process_gpu[i] = cost;
+    if (!report.gpu) report.gpu.emplace();
+    report.gpu->time += cost->time;
+    report.gpu->device_time += cost->device_time;
+    report.gpu->busiest += cost->busiest;
+    report.gpu->simulated += cost->simulated;
+    report.gpu->gain += cost->gain;
+    report.gpu->devices.insert(report.gpu->devices.end(), cost->devices.begin(), cost->devices.end());
+    for (WaitSite& site : report.sites) {
+      const SiteCost& each = costs[static_cast<std::size_t>(&site - report.sites.data())];
+      for (SiteShare& share : site.shares) {
+        if (share.process == i) share.cost = each;
+      }
+      site.cost.idle += each.idle;
+      site.cost.gain += each.gain;
+    }
+  }
+}
+
 }  // namespace
+
+std::size_t WaitSite::processes() const noexcept {
+  const auto steady = std::count_if(shares.begin(), shares.end(), [](const SiteShare& share) { return share.waits != 0; });
+  return steady == 0 ? shares.size() : static_cast<std::size_t>(steady);
+}
+
+std::uint64_t TraceReport::steps_of(std::size_t process) const {
+  const std::optional<Steps>& own = process_steps[process];
+  return own ? own->begun() : steps ? steps->begun() : 0;
+}
+
+std::uint64_t TraceReport::steps_of(const WaitSite& site) const {
+  std::uint64_t out = 0;
+  for (const SiteShare& share : site.shares) {
+    if (share.waits != 0) out += steps_of(share.process);
+  }
+  return out;
+}
+
+std::uint64_t TraceReport::timed_steps(const WaitSite& site) const {
+  std::uint64_t out = 0;
+  for (const SiteShare& share : site.shares) {
+    if (share.waits != 0 && process_gpu[share.process]) out += steps ? process_steps[share.process]->times.size() : 1;
+  }
+  return std::max<std::uint64_t>(out, 1);
+}
+
+std::uint64_t TraceReport::timed_steps() const {
+  std::uint64_t out = 0;
+  for (std::size_t i = 0; i < process_gpu.size(); ++i) {
+    if (process_gpu[i]) out += steps ? process_steps[i]->times.size() : 1;
+  }
+  return std::max<std::uint64_t>(out, 1);
+}
 
 TraceReport make_report(const std::vector<ProcessTrace>& traces) {
   TraceReport out;
@@ -110,16 +191,13 @@ TraceReport make_report(const std::vector<ProcessTrace>& traces) {
     add_waits(out.waits, i, traces[i], out.stacks.back());
   }
   out.host_callbacks = out.waits.host_callbacks;
-  out.steps = find_steps(out.waits, traces);
+  out.process_steps = find_steps(out.waits, traces);
+  const std::optional<std::size_t> leading = leading_process(out.process_steps, traces);
+  out.leading = leading.value_or(0);
   out.sites = sum_up(out.waits, out.stacks, traces);
-  out.gpu = gpu_cost(out.waits, out.steps, traces);
-  if (out.gpu) {
-    for (std::size_t i = 0; i < out.sites.size(); ++i) out.sites[i].cost = out.gpu->sites[i];
-    for (std::size_t i = 0; i < out.waits.waits.size(); ++i) out.waits.waits[i].idle = out.gpu->idle[i];
-    out.gpu->sites.clear();
-    out.gpu->idle.clear();
-  }
-  rank(out.sites, out.waits, out.steps);
+  add_costs(out, traces);
+  rank(out.sites, out.waits, out.process_steps);
+  if (leading) out.steps = out.process_steps[*leading];
   // A copy that was joined to the wait for it leaves its own site without a wait.
   while (!out.sites.empty() && out.sites.back().all() == 0) {
     out.sites.pop_back();

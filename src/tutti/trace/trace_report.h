@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,6 +19,15 @@
 namespace tutti::tracing {
 
 inline constexpr std::uint64_t most_small_value = 64;  // bytes: a flag, a number, a few of them
+
+// A site's waits in one process.
+struct SiteShare {
+  std::size_t process = 0;
+  std::uint64_t waits = 0;    // after the warm-up
+  std::uint64_t warm_up = 0;  // and in it
+  std::uint64_t time = 0;     // after the warm-up
+  SiteCost cost{};
+};
 
 struct WaitSite {
   SiteKey key;
@@ -37,13 +47,18 @@ struct WaitSite {
   std::vector<std::string> stack;    // of the longest, innermost first
   std::string range;                 // of the longest: the NVTX ranges it was in, outermost first; empty: none
   std::vector<std::string> native_names;
-  SiteCost cost;          // where the GPU's work was recorded
-  std::string_view rule;  // of the linter, that the place falls under; empty: none is known. Lives for ever
-  lint::ValueUse use;     // of what was read there
-  bool was_read = false;  // the linter has read the line
+  std::vector<SiteShare> shares;    // of the processes that have it
+  std::set<std::string> threads;    // that waited there: their names, or numbers
+  std::set<std::uint64_t> streams;  // or events: the driver's handles, 0 left out
+  SiteCost cost;                    // where the GPU's work was recorded; of all processes
+  std::string_view rule;            // of the linter, that the place falls under; empty: none is known. Lives for ever
+  lint::ValueUse use;               // of what was read there
+  bool was_read = false;            // the linter has read the line
   SyncVerdict verdict;
 
   [[nodiscard]] std::uint64_t all() const noexcept { return waits + warm_up; }
+  // Processes that have it after the warm-up, or else in it.
+  [[nodiscard]] std::size_t processes() const noexcept;
 };
 
 struct TracedProcess {
@@ -62,11 +77,22 @@ struct TraceReport {
   std::vector<TracedProcess> processes;
   std::vector<WaitSite>
       sites;  // by what they cost the GPU where that is known, then by time after the warm-up, then by time in it
-  std::optional<Steps> steps;
-  std::optional<GpuCost> gpu;  // none: its work was not recorded
+  StepsOfProcesses process_steps;
+  std::vector<std::optional<GpuCost>> process_gpu;  // none: work of its GPUs was not recorded
+  std::size_t leading = 0;                          // the process whose steps are told first
+  std::optional<Steps> steps;                       // of that one; none: no process has any
+  std::optional<GpuCost> gpu;                       // of all processes together
   HostWaits waits;
   Stacks stacks;
   std::uint64_t host_callbacks = 0;
+
+  // Steps begun after the warm-up; those of the leading one for a process that has none of its own. 0: no process has any.
+  [[nodiscard]] std::uint64_t steps_of(std::size_t process) const;
+  // By all processes that have the site after the warm-up.
+  [[nodiscard]] std::uint64_t steps_of(const WaitSite& site) const;
+  // What costs are divided by: steps from begin to end, of the processes that have the site, or of all whose GPUs were recorded.
+  [[nodiscard]] std::uint64_t timed_steps(const WaitSite& site) const;
+  [[nodiscard]] std::uint64_t timed_steps() const;
 
   // For a terminal of 80 columns.
   [[nodiscard]] std::string to_text() const;

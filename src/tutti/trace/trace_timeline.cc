@@ -3,6 +3,7 @@
 
 #include "tutti/base/text.h"
 #include "tutti/journal/json_text.h"
+#include "tutti/trace/json_fields.h"
 #include "tutti/trace/trace_report.h"
 
 namespace tutti::tracing {
@@ -74,6 +75,8 @@ std::string to_timeline(const TraceReport& report, const std::vector<ProcessTrac
                                  argument("api", site.key.api), ",", argument("class", to_string(site.verdict.kind)));
     if (const std::string& range = traces[wait.process].text_of(wait.range); !range.empty())
       arguments += text(",", argument("range", range));
+    arguments += text(",\"thread\":", wait.thread);
+    if (wait.stream != 0) arguments += text(",", argument("stream", handle_text(wait.stream)));
     if (wait.bytes != 0) arguments += text(",\"bytes\":", wait.bytes);
     events.span(traces[wait.process].process.pid, wait.thread, to_string(wait.kind, wait.direction), wait.begin, wait.end,
                 arguments);

@@ -31,6 +31,7 @@ function showDetails(lane, bar, all) {
   add(words[what], names[lane.raw.name[bar]]);
   if (isWait && names[lane.raw.detail[bar]]) add("Value of", names[lane.raw.detail[bar]]);
   if (lane.raw.range && names[lane.raw.range[bar]]) add("NVTX range", names[lane.raw.range[bar]]);
+  if (lane.raw.stream && names[lane.raw.stream[bar]]) add("Stream or event", names[lane.raw.stream[bar]]);
   if ((what === "roll-call" || what === "exchange") && names[lane.raw.detail[bar]]) add("Processes", names[lane.raw.detail[bar]]);
   add("At", element("span", {class: "place"}, places[lane.raw.place[bar]]));
   add("On", lane.name);
