@@ -37,7 +37,7 @@ struct Function {
 
 // clang-format off
 const Function functions[] = {
-    TUTTI_WITH("constant", constant({1.F, 2.F}, {3})), TUTTI_WITH("full", full({2}, a)),
+    TUTTI_WITH("constant", constant({1.F, 2.F}, {3})), TUTTI_WITH("from_bytes", from_bytes(DType::f32, {3}, {})), TUTTI_WITH("full", full({2}, a)),
     TUTTI_WITH("full_like", full_like(a, b)), TUTTI_WITH("arange", arange(0, 1, 0)),
     TUTTI_WITH("linspace", linspace(0, 1, -1)), TUTTI_OF_ONE(tril), TUTTI_OF_ONE(triu),
     TUTTI_WITH("meshgrid", meshgrid({a, b})), TUTTI_WITH("uniform", uniform({2}, {.low = 2, .high = 1})),
@@ -129,6 +129,34 @@ TEST(CalledAs, NoFunctionIsRefusedInTheNameOfAnother) {
       }
     }
     EXPECT_TRUE(refused.contains(function.name)) << function.name << " was never refused";
+  }
+}
+
+// Made of others, or here of what others made: it is one of those that is refused first.
+const std::set<std::string_view> after_others{"isclose", "allclose", "trace",       "tensordot", "vecdot",
+                                              "einsum",  "linear",   "permutation", "where",     "masked_scatter"};
+
+TEST(CalledAs, ARefusedPlacementNamesTheFunction) {
+  simulate_gpus(1);
+  const std::vector<Tensor> operands{
+      full({3, 3}, 2.0), ones({3}, DType::i64), ones({3}), ones({3, 3}, DType::boolean), ones({1, 2, 4, 4}), ones({})};
+  for (const Function& function : functions) {
+    std::set<std::string> named;
+    for (const Tensor& a : operands) {
+      for (const Tensor& b : operands) {
+        try {
+          const DeviceScope nowhere("GPU:7");
+          function.call(a, b);
+        } catch (const UnknownDevice& e) {
+          const std::string message = e.message();
+          const std::size_t begin = message.find("by op ") + 6;
+          named.insert(message.substr(begin, message.find(" in the scope") - begin));
+        } catch (const Error&) {  // these operands are not for it
+        }
+      }
+    }
+    EXPECT_TRUE(named.empty() || named.contains(function.name) || after_others.contains(function.name))
+        << function.name << " was refused as " << *named.begin();
   }
 }
 

@@ -1,8 +1,12 @@
 // Errors name the function a program called; the placement log and the ledger keep the row's name.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
+#include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "place/captured_log.h"
@@ -62,12 +66,71 @@ TEST(FunctionNames, BeginWhatACallIsRefusedWith) {
   begins(refusal_of([&] { (void)mean(arange(3)); }), "mean");
 }
 
-TEST(FunctionNames, AreInFailuresThatArriveLaterAndInRefusedPlacements) {
+using testing::HasSubstr;
+
+TEST(FunctionNames, AreInFailuresThatArriveLaterEvenWhereFunctionsShareARow) {
+  simulate_gpus(1);
+  const Tensor x = ones({2, 3});
+  const Tensor bad = constant({9});
+  for (const char* device : {"CPU:0", "GPU:0"}) {
+    const DeviceScope on(device);
+    EXPECT_THAT(refusal_of([&] { take(x, bad).sync(); }), HasSubstr("(op take on "));
+    EXPECT_THAT(refusal_of([&] { embedding(x, bad).sync(); }), HasSubstr("(op embedding on "));
+    EXPECT_THAT(refusal_of([&] { index_select(x, 0, bad).sync(); }), HasSubstr("(op index_select on "));
+    EXPECT_THAT(refusal_of([&] { at(x, {bad}).add(1).sync(); }), HasSubstr("(op At::add on "));
+    EXPECT_THAT(refusal_of([&] { at(x, {bad}).get().sync(); }), HasSubstr("(op At::get on "));
+    clear_errors();
+  }
+}
+
+TEST(FunctionNames, AreInInjectedFaultsWhichAreChosenByTheRow) {
+  simulate_gpus(1);
+  const Tensor x = ones({2});
+  inject_fault({.kind = FaultKind::kernel, .op = "Less"});
+  EXPECT_THAT(refusal_of([&] { greater(x, 0).sync(); }), HasSubstr("(op greater on "));
+  clear_errors();
+}
+
+TEST(FunctionNames, AreAmongWhatIsStillPending) {
+  simulate_gpus(1);
+  const Tensor x = ones({2, 3});
+  const Tensor places = constant({1});
+  sync_devices();
+  inject_fault({.kind = FaultKind::stall});
+  const Tensor late = embedding(x, places);
+  const std::string told = refusal_of([&] { late.sync({.timeout = std::chrono::milliseconds(1)}); });
+  clear_faults();
+  EXPECT_THAT(told, HasSubstr("\n    embedding"));
+}
+
+TEST(FunctionNames, AreInRefusedPlacementsAndCopies) {
   simulate_gpus(2);
-  const Tensor spoiled = take(ones({2}), constant({9}));
-  EXPECT_NE(refusal_of([&] { spoiled.sync(); }).find("(op take on "), std::string::npos);
+  const Tensor x = copy_to(ones({2, 3}), "GPU:1");
+  const Tensor places = copy_to(constant({1}), "GPU:0");
+  set_copy_policy(CopyPolicy::explicit_only);
+  EXPECT_THAT(refusal_of([&] { (void)embedding(x, places); }), HasSubstr("cannot compute embedding as input #0"));
   const DeviceScope on("GPU:7");
-  EXPECT_NE(refusal_of([&] { (void)empty({2}); }).find("asked for by op empty in"), std::string::npos);
+  for (const auto& [function, call] : std::initializer_list<std::pair<const char*, std::function<Tensor()>>>{
+           {"empty", [] { return empty({2}); }},
+           {"zeros", [] { return zeros({2}); }},
+           {"ones", [] { return ones({2}); }},
+           {"full", [] { return full({2}, 3); }},
+           {"ones_like", [&] { return ones_like(x); }},
+           {"empty_like", [&] { return empty_like(x); }},
+           {"linspace", [] { return linspace(0, 1, 5); }},
+           {"embedding", [&] { return embedding(x, places); }}}) {
+    EXPECT_THAT(refusal_of([&] { (void)call(); }), HasSubstr(std::string("asked for by op ") + function + " in"));
+  }
+}
+
+TEST(FunctionNames, AreInACallFromInsideAKernel) {
+  const auto infer = [](Inference& in) { in.output(in.dtype(0), in.shape(0)); };
+  const auto calls_greater = [](const KernelCall&, KernelContext&) { (void)greater(ones({1}), 0); };
+  register_op({.name = "CallsGreater", .infer = infer}, {.cpu = calls_greater});
+  const DeviceScope on("CPU:0");
+  const Tensor x = ones({1});
+  EXPECT_THAT(refusal_of([&] { call_op("CallsGreater", {x})[0].sync(); }), HasSubstr("op ones was called inside a kernel"));
+  clear_errors();
 }
 
 TEST(FunctionNames, AreNotInThePlacementLogTheJournalOrTheLedger) {

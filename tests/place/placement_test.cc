@@ -218,7 +218,7 @@ TEST(UnknownDevice, IsRefusedWithTensorFlowsTextTheListAndTheHint) {
     ones({2});
     FAIL();
   } catch (const UnknownDevice& e) {
-    EXPECT_EQ(e.message(), "/job:localhost/replica:0/task:0/device:GPU:2 unknown device, asked for by op full in the scope at " +
+    EXPECT_EQ(e.message(), "/job:localhost/replica:0/task:0/device:GPU:2 unknown device, asked for by op ones in the scope at " +
                                std::string(__FILE__) + ":" + std::to_string(line - 3) + "; visible devices: " + full("GPU:0") +
                                ", " + full("GPU:1") + ", " + full("CPU:0") +
                                ". set_soft_device_placement(true) would choose an existing one");
@@ -324,6 +324,17 @@ TEST(PlacementLog, SaysWhenTheInputsDecided) {
                              "Executing op MatMul in device /job:localhost/replica:0/task:0/device:GPU:0",
                              "Executing op MatMul in device /job:localhost/replica:0/task:0/device:GPU:1 (all inputs are there)",
                          }));
+}
+
+TEST(PlacementLog, SaysWhenAVariableDecided) {
+  simulate_gpus(2);
+  const Variable v(ones_on("GPU:1"));
+  const DeviceScope on("GPU:0");
+  const CapturedLog log;
+  set_log_device_placement(true);
+  v.assign_add(1);
+  EXPECT_EQ(log.texts(),
+            (std::vector<std::string>{"Executing op AddV2 in device " + full("GPU:1") + " (its variable is there)"}));
 }
 
 TEST(Scopes, MergeFieldByFieldAndTheInnerWins) {

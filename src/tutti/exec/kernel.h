@@ -91,6 +91,7 @@ struct KernelCall {
   std::uint16_t outputs = 0;
   const Operand* operands = nullptr;
   const Attributes* attributes = nullptr;
+  const char* function = nullptr;  // what the program called, for errors; null: the row's
 
   [[nodiscard]] const Operand& in(std::size_t i) const noexcept { return operands[i]; }
   [[nodiscard]] const Operand& out(std::size_t i = 0) const noexcept { return operands[inputs + i]; }

@@ -8,11 +8,9 @@
 
 namespace tutti {
 
-struct OpRow;
-
 namespace detail {
 extern std::atomic<bool> notes_calls;
-void note_call(const OpRow& op, Site site) noexcept;
+void note_call(const char* function, Site site) noexcept;
 }  // namespace detail
 
 void note_calls_from_now_on() noexcept;

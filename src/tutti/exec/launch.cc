@@ -103,6 +103,7 @@ void Launch::take_axes_in(const MemoryOrder& order) {
 KernelCall Launch::call() const noexcept {
   KernelCall out;
   out.op = &op_;
+  out.function = function_;
   out.site = site_;
   out.inputs = inputs_;
   out.outputs = outputs_;
@@ -198,6 +199,7 @@ void Launch::submit(DeviceStream& stream) {
   const CallSource source{made, count_, kernel()};
   const Work work{.kind = &packed_call_kind,
                   .name = op_.name.c_str(),
+                  .function = function_,
                   .site = site_,
                   .source = &source,
                   .traffic_bytes = traffic_,

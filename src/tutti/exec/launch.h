@@ -15,8 +15,9 @@ namespace tutti {
 
 class Launch {
  public:
-  Launch(const OpRow& op, const Attributes& attributes, LogicalDevice& on, Site site) noexcept
-      : op_(op), attributes_(attributes), on_(on), site_(site) {}
+  // `function`: what the program called, for errors; null: the row's.
+  Launch(const OpRow& op, const Attributes& attributes, LogicalDevice& on, Site site, const char* function = nullptr) noexcept
+      : op_(op), function_(function != nullptr ? function : op.function.c_str()), attributes_(attributes), on_(on), site_(site) {}
 
   // In this order: inputs, outputs, scratch. `like`: broadcast to that shape.
   void input(const TensorImpl& tensor, Access access, const Shape* like);
@@ -61,6 +62,7 @@ class Launch {
   [[nodiscard]] Kernel kernel() const noexcept;
 
   const OpRow& op_;
+  const char* function_;
   const Attributes& attributes_;
   LogicalDevice& on_;
   Site site_;

@@ -12,6 +12,7 @@
 #include "tutti/exec/kernel.h"
 #include "tutti/exec/op_input.h"
 #include "tutti/exec/op_table.h"
+#include "tutti/place/placement.h"
 #include "tutti/tensor/tensor.h"
 
 namespace tutti {
@@ -81,6 +82,7 @@ struct OpCall {
   [[nodiscard]] const char* function() const noexcept {
     return called_as.function != nullptr ? called_as.function : op.function.c_str();
   }
+  [[nodiscard]] OpName names() const noexcept { return {op.name.c_str(), function()}; }
   // The data of a row that knows its type.
   template <class Data>
   [[nodiscard]] const Data& data_as() const noexcept {

@@ -149,7 +149,7 @@ struct Unpacked {
   Kernel kernel;
   std::size_t operand_count;
 
-  explicit Unpacked(void* payload) {
+  Unpacked(void* payload, const char* function) {
     Head head;
     std::memcpy(&head, payload, sizeof head);
     const std::byte* from = head.spilled != nullptr ? head.spilled : static_cast<const std::byte*>(payload) + sizeof head;
@@ -182,6 +182,7 @@ struct Unpacked {
     attributes = Attributes::from_bytes(from, head.attribute_bytes);
     kernel = of_call.kernel;
     call.op = of_call.op;
+    call.function = function;
     call.site = of_call.site;
     call.inputs = head.inputs;
     call.outputs = head.outputs;
@@ -197,12 +198,16 @@ FailureRef call_kernel(const KernelCall& call, Kernel kernel, KernelContext& con
     kernel(call, context);
     return nullptr;
   } catch (...) {
-    return failure_from(std::current_exception(), call.op->is_copy ? FailureKind::copy : FailureKind::kernel,
-                        call.op->name.c_str(), device, call.site);
+    return failure_from(std::current_exception(), call.op->is_copy ? FailureKind::copy : FailureKind::kernel, function_of(call),
+                        device, call.site);
   }
 }
 
 }  // namespace
+
+const char* function_of(const KernelCall& call) noexcept {
+  return call.function != nullptr ? call.function : call.op->function.c_str();
+}
 
 FailureRef run_call(const KernelCall& call, std::size_t operand_count, Kernel kernel, KernelContext& context,
                     const std::string& device, const FailureRef& fault) noexcept {
@@ -237,7 +242,7 @@ void abandon_call(const KernelCall& call, std::size_t operand_count, const Failu
 const WorkKind packed_call_kind{
     pack,
     [](void* payload, RunContext& run) noexcept -> FailureRef {
-      const Unpacked packed(payload);
+      const Unpacked packed(payload, run.function);
       KernelContext context{run.parallel, &run.stream};
       FailureRef failure =
           run_call(packed.call, packed.operand_count, packed.kernel, context, run.stream.device().name(), run.fault);
@@ -256,7 +261,7 @@ const WorkKind packed_call_kind{
       return call_kernel(source.call, source.kernel, context, run.stream.device().name());
     },
     [](void* payload, RunContext& run) noexcept -> FailureRef {
-      const Unpacked packed(payload);
+      const Unpacked packed(payload, run.function);
       KernelContext context{run.parallel, &run.stream};
       return call_kernel(packed.call, packed.kernel, context, run.stream.device().name());
     },

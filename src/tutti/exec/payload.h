@@ -16,6 +16,9 @@ struct CallSource {
   Kernel kernel;
 };
 
+// What the program called, for errors.
+const char* function_of(const KernelCall& call) noexcept;
+
 // Runs packed calls: checks the inputs' failures, runs the kernel, spoils the outputs if it fails. Its source is a CallSource.
 extern const WorkKind packed_call_kind;
 

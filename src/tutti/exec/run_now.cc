@@ -14,6 +14,7 @@
 #include "tutti/exec/memory_order.h"
 #include "tutti/exec/stream.h"
 #include "tutti/exec/transfer.h"
+#include "tutti/hal/kernel_thread.h"
 #include "tutti/place/placement.h"
 #include "tutti/tensor/view.h"
 
@@ -93,7 +94,7 @@ void bring_inputs(OpCall& call, LogicalDevice& on, CopiedInputs& copies) {
                             call.site);
     }
     const Tensor source(Ref<TensorImpl>(const_cast<TensorImpl*>(input.tensor)));
-    input.tensor = copies.keep(copy_to_device(source, on, call.op.name.c_str(), static_cast<int>(at), call.site));
+    input.tensor = copies.keep(copy_to_device(source, on, call.names(), static_cast<int>(at), call.site));
     input.is_given_away = false;
   }
 }
@@ -105,7 +106,7 @@ void make_inputs_dense(OpCall& call, LogicalDevice& on, CopiedInputs& copies) {
     if (input.tensor == nullptr || call.op.access_of(at) == Access::update) continue;
     const Tensor source(Ref<TensorImpl>(const_cast<TensorImpl*>(input.tensor)));
     if (source.is_contiguous()) continue;
-    input.tensor = copies.keep(copy_to_device(source, on, call.op.name.c_str(), -1, call.site));
+    input.tensor = copies.keep(copy_to_device(source, on, call.names(), -1, call.site));
     input.is_given_away = false;
   }
 }
@@ -179,10 +180,9 @@ void permute_inputs(OpCall& call, const Dims& order, CopiedInputs& views) {
 
 void run_kernel(OpCall& call) {
   Runtime& instance = runtime(call.site);
-  const char* name = call.op.name.c_str();
   std::optional<Inference> inferred(std::in_place, call);
   infer(call, *inferred);
-  LogicalDevice& on = place_op(instance, name, call.op.mask_for(deciding_dtype(*inferred)),
+  LogicalDevice& on = place_op(instance, call.names(), call.op.mask_for(deciding_dtype(*inferred)),
                                {.variable = call.pinned, .inputs = device_of_inputs(call)}, call.site);
   CopiedInputs copies;
   bring_inputs(call, on, copies);
@@ -213,7 +213,7 @@ void run_kernel(OpCall& call) {
   if (const std::int64_t bytes = scratch_bytes(call, *inferred, on); bytes > 0)
     scratch = on.memory().allocate(static_cast<std::size_t>(bytes), for_stream, call.site);
 
-  Launch launch(call.op, call.attributes, on, call.site);
+  Launch launch(call.op, call.attributes, on, call.site, call.called_as.function);
   const Shape* like = call.op.is_elementwise ? &inferred->output_at(0).shape : nullptr;
   std::size_t number = 0;
   for (const OpInput& input : call.inputs()) {
@@ -258,9 +258,10 @@ class OuterExecutor {
 }  // namespace
 
 void run_now(OpCall& call) {
-  detail::refuse_inside_kernel(call.op.name.c_str(), call.site);
+  if (is_inside_kernel()) [[unlikely]]
+    detail::refuse_inside_kernel(call.function(), call.site);
   if (detail::notes_calls.load(std::memory_order_relaxed)) [[unlikely]]
-    detail::note_call(call.op, call.site);
+    detail::note_call(call.function(), call.site);
   if (call.draw.generator != nullptr) [[unlikely]]
     take_numbers(call);
   if (call.op.run != nullptr) return call.op.run(call);

@@ -10,7 +10,6 @@
 #include "tutti/exec/launch.h"
 #include "tutti/exec/stream.h"
 #include "tutti/hal/door.h"
-#include "tutti/hal/function_name.h"
 #include "tutti/hal/kernel_thread.h"
 #include "tutti/memory/host_memory.h"
 #include "tutti/place/placement.h"
@@ -169,10 +168,10 @@ Ref<Buffer> memory_for_copy(LogicalDevice& to, LogicalDevice& mover, std::size_t
 
 }  // namespace
 
-void detail::refuse_inside_kernel(const char* op, Site site) {
+void detail::refuse_inside_kernel(const char* function, Site site) {
   if (!is_inside_kernel()) [[likely]]
     return;
-  throw InvalidState(text("op ", function_of(op),
+  throw InvalidState(text("op ", function,
                           " was called inside a kernel; a kernel computes on its operands only: compose ops on the host instead"),
                      site);
 }
@@ -190,7 +189,7 @@ std::size_t checked_bytes(DType dtype, const Shape& shape, Site site) {
 
 Tensor fresh_copy(const Tensor& x, LogicalDevice& to, Site site) {
   require_usable(site);
-  detail::refuse_inside_kernel("_Copy", site);
+  detail::refuse_inside_kernel("copy_to", site);
   LogicalDevice& mover = mover_between(x, to, site);
   const bool in_caller = can_run_in_caller(mover, x);
   const std::size_t bytes = bytes_of(x, site);
@@ -199,7 +198,7 @@ Tensor fresh_copy(const Tensor& x, LogicalDevice& to, Site site) {
   return out;
 }
 
-Tensor copy_to_device(const Tensor& x, LogicalDevice& to, const char* for_op, int input, Site site) {
+Tensor copy_to_device(const Tensor& x, LogicalDevice& to, const OpName& for_op, int input, Site site) {
   Device& from = x.impl().buffer()->device();
   const bool is_here = &from == &to.device();
   if (is_here && x.is_contiguous()) return x;
@@ -213,7 +212,7 @@ Tensor copy_to_device(const Tensor& x, LogicalDevice& to, const char* for_op, in
 
 Tensor pinned_copy(const Tensor& x, LogicalDevice& by, Site site) {
   require_usable(site);
-  detail::refuse_inside_kernel("_Copy", site);
+  detail::refuse_inside_kernel("copy_to", site);
   LogicalDevice& cpu = runtime(site).cpu();
   LogicalDevice& mover = mover_between(x, cpu, site);
   const bool in_caller = can_run_in_caller(mover, x);
@@ -225,7 +224,7 @@ Tensor pinned_copy(const Tensor& x, LogicalDevice& by, Site site) {
 
 void overwrite(const Tensor& target, const Tensor& value, Site site) {
   require_usable(site);
-  detail::refuse_inside_kernel("_Copy", site);
+  detail::refuse_inside_kernel("copy_to", site);
   LogicalDevice& on = runtime(site).of(target.impl().buffer()->device());
   LogicalDevice& mover = mover_between(value, on, site);
   const bool in_caller = can_run_in_caller(mover, value) && target.impl().buffer()->is_idle();
@@ -243,12 +242,14 @@ std::shared_ptr<const CallData> HostBytes::keep() const {
 namespace {
 
 // On the device an op without a kernel preference would go to (scope or automatic).
-Tensor upload(const OpRow& row, const OutputSpec& spec, const std::byte* bytes, Site site) {
+Tensor upload(const OpCall& call) {
   static const Attributes none{};
-  const auto& [dtype, shape] = spec;
+  const auto& [dtype, shape] = *call.wanted;
+  const std::byte* const bytes = call.data_as<HostBytes>().data();
+  const Site site = call.site;
   Runtime& instance = runtime(site);
   const std::size_t size = checked_bytes(dtype, shape, site);
-  LogicalDevice& on = place_op(instance, row.name.c_str(), row.mask_for(DType::f32), {}, site);
+  LogicalDevice& on = place_op(instance, call.names(), call.op.mask_for(DType::f32), {}, site);
   if (on.staging() != nullptr && size > chunk_bytes) {
     const Tensor lent =
         make_dense(ExternalBuffer::wrap(const_cast<std::byte*>(bytes), size, instance.cpu().device(), {}, site), dtype, shape);
@@ -264,16 +265,14 @@ Tensor upload(const OpRow& row, const OutputSpec& spec, const std::byte* bytes, 
   if (on.is_cpu()) return staged;
   DeviceStream& stream = current_stream(on);
   Tensor out = make_dense(on.memory().allocate(size, stream.id(), site), dtype, shape);
-  Launch launch(row, none, on, site);
+  Launch launch(call.op, none, on, site, call.function());
   launch.input(staged.impl(), Access::read, nullptr);
   launch.output(out.impl());
   launch.submit(stream);
   return out;
 }
 
-void run_constant(OpCall& call) {
-  call.outputs.push_back(upload(call.op, *call.wanted, call.data_as<HostBytes>().data(), call.site));
-}
+void run_constant(OpCall& call) { call.outputs.push_back(upload(call)); }
 
 void run_copy(OpCall& call) {
   const Tensor x = call.tensor(0);

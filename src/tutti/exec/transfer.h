@@ -3,6 +3,7 @@
 #pragma once
 
 #include "tutti/exec/op_call.h"
+#include "tutti/place/placement.h"
 #include "tutti/place/runtime.h"
 #include "tutti/tensor/tensor.h"
 
@@ -10,7 +11,7 @@ namespace tutti {
 
 // A copy of the tensor on that device, dense. The same tensor if it is there already and dense. `input` names which input of
 // which op it is for; -1: the caller asked for it.
-Tensor copy_to_device(const Tensor& x, LogicalDevice& to, const char* for_op, int input, Site site);
+Tensor copy_to_device(const Tensor& x, LogicalDevice& to, const OpName& for_op, int input, Site site);
 
 // The same, but always memory of its own; nothing is kept for later.
 Tensor fresh_copy(const Tensor& x, LogicalDevice& to, Site site);
@@ -51,7 +52,7 @@ void raise_failure(const Tensor& x);
 
 namespace detail {
 // Throws InvalidState where the calling thread is running a kernel.
-void refuse_inside_kernel(const char* op, Site site);
+void refuse_inside_kernel(const char* function, Site site);
 }  // namespace detail
 
 }  // namespace tutti

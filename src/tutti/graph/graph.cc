@@ -82,7 +82,7 @@ void Graph::prepare() {
       }
       if (launch.drawn != nowhere) part.draws.push_back({&attributes_[number], launch.drawn});
       Prepared& made = part.calls.emplace_back();
-      made.call = {launch.op, launch.site, launch.inputs, launch.outputs, operands.data(), &attributes_[number]};
+      made.call = {launch.op, launch.site, launch.inputs, launch.outputs, operands.data(), &attributes_[number], launch.function};
       made.kernel = launch.kernel;
       made.operand_count = operands.size();
       made.launch = number;

@@ -45,6 +45,7 @@ struct RecordedUse {
 
 struct RecordedLaunch {
   const OpRow* op = nullptr;
+  const char* function = nullptr;  // what the program called
   Site site;
   Kernel kernel = nullptr;
   LogicalDevice* on = nullptr;

@@ -119,6 +119,7 @@ std::size_t Recorder::slot_of(const Use& use, std::size_t input, bool is_own_op)
 void Recorder::launched(const Launched& launch) {
   RecordedLaunch made;
   made.op = launch.call.op;
+  made.function = launch.call.function;
   made.site = launch.call.site;
   made.kernel = launch.kernel;
   made.on = &launch.on;

@@ -22,8 +22,8 @@ FailureRef fault_for(const KernelCall& call, const Device& device) {
   const FaultKind kind = call.op->is_copy ? FaultKind::copy : FaultKind::kernel;
   if (device.backend() != BackendKind::sim || !detail::take_fault(kind, call.op->name.c_str())) return nullptr;
   return std::make_shared<const Failure>(call.op->is_copy ? FailureKind::copy : FailureKind::kernel,
-                                         call.op->is_copy ? "injected copy failure" : "injected kernel failure", call.op->name,
-                                         device.name(), call.site);
+                                         call.op->is_copy ? "injected copy failure" : "injected kernel failure",
+                                         function_of(call), device.name(), call.site);
 }
 
 }  // namespace
@@ -93,7 +93,7 @@ struct ReplayWork {
         for (const StreamGraph::Complaint& complaint : complaints) {
           if (mine || complaint.call != i) continue;
           mine = flight->graph->with_number(std::make_shared<const Failure>(FailureKind::kernel, complaint.reason,
-                                                                            each.call.op->name, each.device, each.call.site),
+                                                                            function_of(each.call), each.device, each.call.site),
                                             *flight);
         }
         FailureRef failure = settle_call(each.call, each.operand_count, mine);
@@ -141,8 +141,8 @@ void Graph::run_group(const Part& part, std::size_t first, KernelContext& contex
     group.run(left_out, context.parallel);
   } catch (...) {
     const Prepared& blamed = part.calls[first];
-    const FailureRef failure = failure_from(std::current_exception(), FailureKind::kernel, blamed.call.op->name.c_str(),
-                                            blamed.device, blamed.call.site);
+    const FailureRef failure =
+        failure_from(std::current_exception(), FailureKind::kernel, function_of(blamed.call), blamed.device, blamed.call.site);
     for (std::size_t i = 0; i < group.size(); ++i) {
       if (!left_out[i]) tell(part.calls[first + i], failure);
     }
@@ -159,7 +159,7 @@ FailureRef Graph::run(std::size_t segment, const Flight& flight, KernelContext& 
   const auto fault_of = [&](std::size_t number) -> FailureRef {
     const KernelCall& call = part.calls[number].call;
     if (number != 0 || !fault) return fault_for(call, stream.device());
-    return std::make_shared<const Failure>(fault->kind, fault->reason, call.op->name, fault->device, call.site);
+    return std::make_shared<const Failure>(fault->kind, fault->reason, function_of(call), fault->device, call.site);
   };
   const auto tell = [&](const Prepared& each, const FailureRef& own) {
     FailureRef failure = with_number(own, flight);

@@ -8,7 +8,6 @@
 #include "tutti/base/human_time.h"
 #include "tutti/base/text.h"
 #include "tutti/hal/device.h"
-#include "tutti/hal/function_name.h"
 
 namespace tutti {
 
@@ -33,8 +32,8 @@ std::string pending_work(std::span<const TimelinePoint> points) {
     out += text("\n  stream ", index_of(stream->id()), " on ", stream->device().name(), ": ", pending.size(), " pending");
     for (std::size_t i = 0; i < std::min(pending.size(), most_pending_listed); ++i) {
       const PendingWork& work = pending[i];
-      out += text("\n    ", function_of(work.op.c_str()), work.running ? " (running), " : ", ", "submitted ", age(work.since),
-                  " ago at ", work.site.to_string());
+      out += text("\n    ", work.op, work.running ? " (running), " : ", ", "submitted ", age(work.since), " ago at ",
+                  work.site.to_string());
     }
     if (pending.size() > most_pending_listed) out += text("\n    ... and ", pending.size() - most_pending_listed, " more");
   }

@@ -6,7 +6,6 @@
 #include "tutti/base/error.h"
 #include "tutti/base/text.h"
 #include "tutti/hal/carried_error.h"
-#include "tutti/hal/function_name.h"
 
 namespace tutti {
 
@@ -20,7 +19,7 @@ std::mutex& cells_mutex() {
 
 }  // namespace
 
-std::string Failure::to_string() const { return text(reason, " (op ", function_of(op.c_str()), " on ", device, ")"); }
+std::string Failure::to_string() const { return text(reason, " (op ", op, " on ", device, ")"); }
 
 void Failure::raise(const std::string& also) const {
   set_told();

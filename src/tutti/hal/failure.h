@@ -16,7 +16,7 @@ enum class FailureKind : std::uint8_t { kernel, copy, device_lost, cancelled };
 struct Failure {
   FailureKind kind = FailureKind::kernel;
   std::string reason;  // "index 7 is out of range ..."
-  std::string op;      // its row
+  std::string op;      // what the program called
   std::string device;
   Site site;                        // the call that made the failing op
   std::exception_ptr carried = {};  // what was thrown, where that is a CarriedError

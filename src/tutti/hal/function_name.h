@@ -1,4 +1,4 @@
-// What a program called where streams, the journal and the placement log know an op by the name of its row: for errors.
+// What a program called, for errors of what knows no more of an op than its row: a sync that is refused, a capture.
 #pragma once
 
 namespace tutti {

@@ -18,6 +18,7 @@ struct RunContext {
   DeviceStream& stream;
   Parallel& parallel;
   TimelinePoint point;
+  const char* function;  // what the program called, for errors
   // Set by the backend when this piece of work is to fail (a fault that was injected, a lost device).
   FailureRef fault;
 };
@@ -41,7 +42,8 @@ struct WorkKind {
 
 struct Work {
   const WorkKind* kind = nullptr;
-  const char* name = "";  // lives for ever
+  const char* name = "";           // for the journal and the ledger; lives for ever
+  const char* function = nullptr;  // what the program called, for errors; null: the name
   Site site;
   const void* source = nullptr;     // what kind->pack takes
   std::uint64_t traffic_bytes = 0;  // counted against the stream's run-ahead in bytes

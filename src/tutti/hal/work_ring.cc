@@ -18,6 +18,7 @@ void WorkRing::put(std::uint64_t value, const Work& work, std::span<const Timeli
   Slot& into = *new (&at(value)) Slot;
   into.kind = work.kind;
   into.name = work.name;
+  into.function = work.function != nullptr ? work.function : work.name;
   into.site = work.site;
   into.submitted_at = coarse_now();
   into.traffic_bytes = work.traffic_bytes;
@@ -52,7 +53,7 @@ std::vector<PendingWork> WorkRing::pending(const Timeline& line, StreamId stream
   std::vector<PendingWork> out;
   for (std::uint64_t value = line.completed() + 1; value <= line.submitted(); ++value) {
     const Slot& work = at(value);
-    out.push_back({work.name, work.site, {stream, value}, work.submitted_at, value == running});
+    out.push_back({work.function, work.site, {stream, value}, work.submitted_at, value == running});
   }
   return out;
 }

@@ -23,6 +23,7 @@ class WorkRing {
   struct alignas(64) Slot {
     const WorkKind* kind;
     const char* name;
+    const char* function;
     Site site;
     Nanoseconds submitted_at;
     std::uint64_t traffic_bytes;

@@ -80,7 +80,7 @@ At::At(TensorArg x, std::span<const Index> items, Site site) : x_(x), items_(ite
   (void)x.tensor().impl(site);
 }
 
-Tensor At::get(Site site) const { return index(x_.tensor(), items_, site); }
+Tensor At::get(Site site) const { return detail::index_as("At::get", x_.tensor(), items_, site); }
 
 Tensor At::update(ScatterMode mode, const TensorArg& values, Site site) {
   Tensor out = changed(mode, values, site);

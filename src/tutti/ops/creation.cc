@@ -28,10 +28,10 @@ void raise_ragged(Site site) {
 
 }  // namespace detail
 
-Tensor from_bytes(DType dtype, const Shape& shape, std::span<const std::byte> bytes, Site site) {
+Tensor detail::constant_of(const char* function, DType dtype, const Shape& shape, std::span<const std::byte> bytes, Site site) {
   const std::size_t expected = checked_bytes(dtype, shape, site);
   if (bytes.size() != expected) {
-    throw ShapeError(text("constant: ", bytes.size() / size_of(dtype), " values of ", to_string(dtype),
+    throw ShapeError(text(function, ": ", bytes.size() / size_of(dtype), " values of ", to_string(dtype),
                           " were given for the shape ", to_string(shape), ", which holds ", expected / size_of(dtype)),
                      site);
   }
@@ -39,6 +39,7 @@ Tensor from_bytes(DType dtype, const Shape& shape, std::span<const std::byte> by
   const HostBytes given(bytes);
   static const OpRow& constant_row = find_op("_EagerConst");
   OpCall call(constant_row, site);
+  call.called_as.function = function;
   call.wanted = &spec;
   call.data = &given;
   return dispatch_one(call);
@@ -48,7 +49,7 @@ Tensor detail::bools(const std::vector<bool>& values, const Shape& shape, Site s
   std::vector<std::byte> bytes;
   bytes.reserve(values.size());
   for (const bool value : values) bytes.push_back(std::byte{value});
-  return from_bytes(DType::boolean, shape, bytes, site);
+  return constant_of("constant", DType::boolean, shape, bytes, site);
 }
 
 Tensor detail::filled(const char* function, const Shape& shape, const TensorArg& value, DType dtype, const Tensor* like,
@@ -57,6 +58,7 @@ Tensor detail::filled(const char* function, const Shape& shape, const TensorArg&
   checked_bytes(dtype, shape, site);
   Tensor held;
   OpCall call(fill_row, site);
+  call.called_as.function = function;
   call.add(input_of(value, spec.dtype, held, site));
   if (!value.is_number() && value.tensor().rank() != 0)
     throw ShapeError(text(function, ": the value must be one element, not of shape ", to_string(value.tensor().shape())), site);
@@ -67,11 +69,12 @@ Tensor detail::filled(const char* function, const Shape& shape, const TensorArg&
 
 namespace {
 
-Tensor unfilled(const Shape& shape, DType dtype, const Tensor* like, Site site) {
-  if (dtype == DType::boolean) return detail::filled("empty", shape, 0, dtype, like, site);  // not every byte is a bool
+Tensor unfilled(const char* function, const Shape& shape, DType dtype, const Tensor* like, Site site) {
+  if (dtype == DType::boolean) return detail::filled(function, shape, 0, dtype, like, site);  // not every byte is a bool
   const OutputSpec spec{dtype, shape};
   checked_bytes(dtype, shape, site);
   OpCall call(empty_row, site);
+  call.called_as.function = function;
   call.wanted = &spec;
   call.like = like != nullptr ? &like->impl(site) : nullptr;
   return dispatch_one(call);
@@ -82,17 +85,21 @@ Tensor unfilled(const Shape& shape, DType dtype, const Tensor* like, Site site) 
 Tensor full(const Shape& shape, TensorArg value, std::optional<DType> dtype, Site site) {
   return detail::filled("full", shape, value, dtype ? *dtype : detail::dtype_of_arg(value, site), nullptr, site);
 }
-Tensor zeros(const Shape& shape, DType dtype, Site site) { return full(shape, 0, dtype, site); }
-Tensor ones(const Shape& shape, DType dtype, Site site) { return full(shape, 1, dtype, site); }
-Tensor empty(const Shape& shape, DType dtype, Site site) { return unfilled(shape, dtype, nullptr, site); }
+Tensor zeros(const Shape& shape, DType dtype, Site site) { return detail::filled("zeros", shape, 0, dtype, nullptr, site); }
+Tensor ones(const Shape& shape, DType dtype, Site site) { return detail::filled("ones", shape, 1, dtype, nullptr, site); }
+Tensor empty(const Shape& shape, DType dtype, Site site) { return unfilled("empty", shape, dtype, nullptr, site); }
 
 Tensor full_like(const Tensor& x, TensorArg value, std::optional<DType> dtype, Site site) {
   return detail::filled("full_like", x.shape(site), value, dtype.value_or(x.dtype()), &x, site);
 }
-Tensor zeros_like(const Tensor& x, std::optional<DType> dtype, Site site) { return full_like(x, 0, dtype, site); }
-Tensor ones_like(const Tensor& x, std::optional<DType> dtype, Site site) { return full_like(x, 1, dtype, site); }
+Tensor zeros_like(const Tensor& x, std::optional<DType> dtype, Site site) {
+  return detail::filled("zeros_like", x.shape(site), 0, dtype.value_or(x.dtype()), &x, site);
+}
+Tensor ones_like(const Tensor& x, std::optional<DType> dtype, Site site) {
+  return detail::filled("ones_like", x.shape(site), 1, dtype.value_or(x.dtype()), &x, site);
+}
 Tensor empty_like(const Tensor& x, std::optional<DType> dtype, Site site) {
-  return unfilled(x.shape(site), dtype.value_or(x.dtype()), &x, site);
+  return unfilled("empty_like", x.shape(site), dtype.value_or(x.dtype()), &x, site);
 }
 
 namespace {

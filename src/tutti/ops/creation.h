@@ -17,8 +17,13 @@
 
 namespace tutti {
 
+namespace detail {
+Tensor constant_of(const char* function, DType dtype, const Shape& shape, std::span<const std::byte> bytes, Site site);
+}
 // Host values in row-major order. Throws ShapeError when the count does not fit the shape.
-Tensor from_bytes(DType dtype, const Shape& shape, std::span<const std::byte> bytes, Site site = {});
+inline Tensor from_bytes(DType dtype, const Shape& shape, std::span<const std::byte> bytes, Site site = {}) {
+  return detail::constant_of("from_bytes", dtype, shape, bytes, site);
+}
 
 // A vector, a span, an array, ...
 template <class T>
@@ -31,7 +36,7 @@ concept HostValues = requires(const T& values) {
 template <HostValues T>
 Tensor constant(const T& values, const Shape& shape, Site site = {}) {
   const std::span all(std::data(values), std::size(values));
-  return from_bytes(dtype_of<std::remove_cvref_t<decltype(all[0])>>, shape, std::as_bytes(all), site);
+  return detail::constant_of("constant", dtype_of<std::remove_cvref_t<decltype(all[0])>>, shape, std::as_bytes(all), site);
 }
 template <HostValues T>
 Tensor constant(const T& values, Site site = {}) {
@@ -94,7 +99,7 @@ Tensor nested_constant(const typename Nested<T, Depth>::type& list, Site site) {
   Values<T> values;
   flatten<T, Depth>(list, 0, shape, values, site);
   while (shape.size() < Depth) shape.push_back(0);
-  return from_bytes(dtype_of<T>, shape, std::as_bytes(values.view()), site);
+  return constant_of("constant", dtype_of<T>, shape, std::as_bytes(values.view()), site);
 }
 }  // namespace detail
 

@@ -147,9 +147,10 @@ Tensor gather(const Tensor& x, std::int64_t axis, const Tensor& indices, Site si
   return call_along("gather", covered, checked, along, site);
 }
 
-Tensor detail::gather_nd(const Tensor& x, std::size_t first, std::span<const Tensor> indices, std::span<const std::int8_t> names,
-                         Site site) {
+Tensor detail::gather_nd(const char* function, const Tensor& x, std::size_t first, std::span<const Tensor> indices,
+                         std::span<const std::int8_t> names, Site site) {
   OpCall call(gather_nd_row, site);
+  call.called_as.function = function;
   call.add(x);
   for (const Tensor& each : indices) call.add(each);
   GatherAttributes attributes{static_cast<std::int8_t>(first), {}};

@@ -21,8 +21,8 @@ namespace detail {
 // As another function, for errors.
 Tensor take_as(const char* function, const Tensor& x, const Tensor& indices, std::int64_t axis, Site site);
 // x is outer ... x indexed ... x inner ...; the index tensors have one shape. `names`: of the indexed axes, for messages.
-Tensor gather_nd(const Tensor& x, std::size_t first, std::span<const Tensor> indices, std::span<const std::int8_t> names,
-                 Site site);
+Tensor gather_nd(const char* function, const Tensor& x, std::size_t first, std::span<const Tensor> indices,
+                 std::span<const std::int8_t> names, Site site);
 }  // namespace detail
 
 }  // namespace tutti

@@ -21,6 +21,11 @@ inline Tensor index(const Tensor& x, std::initializer_list<Index> items, Site si
   return index(x, std::span(items.begin(), items.size()), site);
 }
 
+namespace detail {
+// As another function, for errors.
+Tensor index_as(const char* function, const Tensor& x, std::span<const Index> items, Site site);
+}  // namespace detail
+
 // The same elements in dense row-major order; x itself if it is.
 Tensor contiguous(const Tensor& x, Site site = {});
 // A copy of its own on that device ("GPU:1"), also if it is there already.

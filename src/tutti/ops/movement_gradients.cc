@@ -165,8 +165,8 @@ Tensor at_places(const GradientCall& call, const Tensor& x) {
   Tensor part = region_of(x, region, call.site);
   if (indices.empty()) return part;
   if (region.is_along) return gather(part, region.first, indices[0], call.site);
-  return detail::gather_nd(part, static_cast<std::size_t>(region.first), indices, std::span(region.names).first(indices.size()),
-                           call.site);
+  return detail::gather_nd(nullptr, part, static_cast<std::size_t>(region.first), indices,
+                           std::span(region.names).first(indices.size()), call.site);
 }
 // One value may stand for all places.
 void give_values(GradientCall& call, const Tensor& gradient) { call.give(1, detail::sum_to(gradient, call.shape(1), call.site)); }

@@ -29,10 +29,12 @@ const OpRow& band_row = register_op({.name = "MatrixBandPart", .function = "tril
 constexpr std::int64_t least = std::numeric_limits<std::int64_t>::min();
 constexpr std::int64_t largest_index = std::numeric_limits<std::int64_t>::max();
 
-Tensor make_range(const RangeAttributes& range, std::int64_t count, DType dtype, Site site, const Tensor* like = nullptr) {
+Tensor make_range(const char* function, const RangeAttributes& range, std::int64_t count, DType dtype, Site site,
+                  const Tensor* like = nullptr) {
   const OutputSpec spec{dtype, {count}};
   checked_bytes(dtype, spec.shape, site);
   OpCall call(range_row, site);
+  call.called_as.function = function;
   call.attributes = Attributes(range);
   call.wanted = &spec;
   call.like = like != nullptr ? &like->impl(site) : nullptr;
@@ -114,11 +116,11 @@ Tensor arange(NumberArg start, NumberArg stop, NumberArg step, const ArangeOptio
         is_whole(stop) ? stop.value().integer : whole_of(NumberArg(range.by > 0 ? std::ceil(end) : std::floor(end)), dtype, site);
     count = whole_count(range.first, whole_stop, range.by, site);
   }
-  return make_range(range, count, dtype, site);
+  return make_range("arange", range, count, dtype, site);
 }
 
 Tensor detail::positions(std::int64_t count, const Tensor& like, Site site) {
-  return make_range({.first = 0, .by = 1, .start = 0, .step = 1}, count, DType::i64, site, &like);
+  return make_range(nullptr, {.first = 0, .by = 1, .start = 0, .step = 1}, count, DType::i64, site, &like);
 }
 
 Tensor arange(NumberArg start, NumberArg stop, const ArangeOptions& options, Site site) {
@@ -136,7 +138,7 @@ Tensor linspace(double start, double stop, std::int64_t count, const LinspaceOpt
   if (steps > 0) range.step = (stop - start) / static_cast<double>(steps);
   range.last = stop;
   range.has_last = options.endpoint && count > 1;
-  return make_range(range, count, options.dtype, site);
+  return make_range("linspace", range, count, options.dtype, site);
 }
 
 Tensor eye(std::int64_t rows, const EyeOptions& options, Site site) { return eye(rows, rows, options, site); }

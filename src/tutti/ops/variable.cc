@@ -49,7 +49,7 @@ LogicalDevice& device_for(const Tensor& initial, Site site) {
   Runtime& instance = runtime(site);
   if (detail::thread_state.scope == nullptr || detail::thread_state.scope->is_automatic)
     return instance.of(initial.impl(site).buffer()->device());
-  return place_op(instance, "VarHandleOp", copy.mask_for(DType::f32), {}, site);
+  return place_op(instance, {"VarHandleOp", "Variable"}, copy.mask_for(DType::f32), {}, site);
 }
 
 void check_fits(const char* what, const Shape& value, const Shape& variable, Site site) {

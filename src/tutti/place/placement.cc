@@ -7,7 +7,6 @@
 #include "tutti/base/error.h"
 #include "tutti/base/log.h"
 #include "tutti/base/text.h"
-#include "tutti/hal/function_name.h"
 #include "tutti/journal/journal.h"
 #include "tutti/place/scope.h"
 #include "tutti/place/settings.h"
@@ -57,28 +56,29 @@ void warn_once(Site site, const std::string& line) {
   if (said.emplace(site.file(), site.line(), site.column()).second) log(LogLevel::warning, line);
 }
 
-// What a log line adds where the device is not the one that the scope, or the lowest index, would have given.
+// What a log line adds where the device is not the one that the scope, or the lowest index, gives.
 std::string rule_in_log(const LogicalDevice& device, PlacementReason reason) {
   switch (reason) {
     case PlacementReason::no_kernel:
     case PlacementReason::soft_placement: return text(" (", to_string(reason), ": ", last.requested, ")");
+    case PlacementReason::variable: return text(" (", to_string(reason), ")");
     case PlacementReason::inputs: return device.index() > 0 ? text(" (", to_string(reason), ")") : "";
     default: return "";
   }
 }
 
-[[noreturn]] void raise_no_kernel(const Runtime& instance, const char* op, KernelMask kernels, Site site) {
+[[noreturn]] void raise_no_kernel(const Runtime& instance, OpName op, KernelMask kernels, Site site) {
   std::string have;
   for (std::size_t kind = 0; kind < backend_kinds; ++kind) {
     if ((kernels >> kind & 1U) != 0) have += text(have.empty() ? "" : ", ", to_string(static_cast<BackendKind>(kind)));
   }
-  throw InvalidArgument(text("no visible device can run op ", function_of(op), ": it has kernels for [", have,
+  throw InvalidArgument(text("no visible device can run op ", op.function, ": it has kernels for [", have,
                              "], and there are: ", device_list(instance)),
                         site);
 }
 
 // The slow paths: no kernel where it was asked for, or no such device.
-std::pair<LogicalDevice*, PlacementReason> fall_back(const Runtime& instance, const char* op, KernelMask kernels,
+std::pair<LogicalDevice*, PlacementReason> fall_back(const Runtime& instance, OpName op, KernelMask kernels,
                                                      const detail::ScopeEntry& scope, Site site) {
   const DeviceSpec& spec = scope.spec;
   if (exists(instance, spec)) {
@@ -88,14 +88,14 @@ std::pair<LogicalDevice*, PlacementReason> fall_back(const Runtime& instance, co
     return {any, PlacementReason::soft_placement};
   }
   if (!get_soft_device_placement()) {
-    throw UnknownDevice(text(full_name(spec), " unknown device, asked for by op ", function_of(op), " in the scope at ",
+    throw UnknownDevice(text(full_name(spec), " unknown device, asked for by op ", op.function, " in the scope at ",
                              scope.site.to_string(), "; visible devices: ", device_list(instance), how_to_have(instance, spec),
                              ". set_soft_device_placement(true) would choose an existing one"),
                         site);
   }
   LogicalDevice* best = first_with_kernel(instance, kernels, nullptr);
   if (best == nullptr) raise_no_kernel(instance, op, kernels, site);
-  warn_once(site, text("op ", op, " at ", site.to_string(), " asked for ", full_name(spec),
+  warn_once(site, text("op ", op.row, " at ", site.to_string(), " asked for ", full_name(spec),
                        ", which does not exist; soft placement put it on ", best->name()));
   return {best, PlacementReason::soft_placement};
 }
@@ -106,7 +106,7 @@ const char* to_string(PlacementReason reason) noexcept {
   switch (reason) {
     case PlacementReason::automatic: return "automatic";
     case PlacementReason::scope: return "device scope";
-    case PlacementReason::variable: return "variable";
+    case PlacementReason::variable: return "its variable is there";
     case PlacementReason::inputs: return "all inputs are there";
     case PlacementReason::no_kernel: return "no kernel on the device asked for";
     case PlacementReason::soft_placement: return "soft placement";
@@ -131,7 +131,7 @@ void record_placement(const char* op, LogicalDevice& device, PlacementReason rea
   }
 }
 
-LogicalDevice& place_op(Runtime& instance, const char* op, KernelMask kernels, const PlacementTies& ties, Site site) {
+LogicalDevice& place_op(Runtime& instance, OpName op, KernelMask kernels, const PlacementTies& ties, Site site) {
   LogicalDevice* chosen = nullptr;
   PlacementReason reason = PlacementReason::automatic;
   detail::ScopeEntry* scope = detail::thread_state.scope;
@@ -161,14 +161,14 @@ LogicalDevice& place_op(Runtime& instance, const char* op, KernelMask kernels, c
       scope->resolved = chosen;
     }
   }
-  record_placement(op, *chosen, reason, site);
+  record_placement(op.row, *chosen, reason, site);
   return *chosen;
 }
 
-void record_copy(const char* op, const Device& from, LogicalDevice& to, std::uint64_t bytes, unsigned input, Site site) {
+void record_copy(const OpName& op, const Device& from, LogicalDevice& to, std::uint64_t bytes, unsigned input, Site site) {
   const CopyPolicy policy = get_copy_policy();
   if (policy == CopyPolicy::explicit_only) {
-    throw CopyForbidden(text("Tensors on conflicting devices: cannot compute ", function_of(op), " as input #", input,
+    throw CopyForbidden(text("Tensors on conflicting devices: cannot compute ", op.function, " as input #", input,
                              " was expected to be on ", to.name(), " but is actually on ", from.name(), " (operation running on ",
                              to.name(), "). Copy it with copy_to, or allow copies with set_copy_policy(CopyPolicy::silent)"),
                         site);
@@ -176,17 +176,18 @@ void record_copy(const char* op, const Device& from, LogicalDevice& to, std::uin
   ++last.copies;
   last.bytes += bytes;
   if (policy == CopyPolicy::warn) {
-    log(LogLevel::warning, text("before computing ", op, " input #", input, " was expected to be on ", to.name(),
+    log(LogLevel::warning, text("before computing ", op.row, " input #", input, " was expected to be on ", to.name(),
                                 " but is actually on ", from.name(), " (", site.to_string(), "). This triggers a copy of ", bytes,
                                 " bytes, which can be a performance bottleneck."));
   }
   if (get_log_device_placement()) {
-    log_requested(text("Copying ", bytes, " bytes from ", from.name(), " to ", to.name(), " (input #", input, " of ", op, ")"));
+    log_requested(
+        text("Copying ", bytes, " bytes from ", from.name(), " to ", to.name(), " (input #", input, " of ", op.row, ")"));
   }
   if (journal::is_recording()) {
     const Nanoseconds at = now();
     journal::record({.kind = journal::EventKind::copy,
-                     .name = op,
+                     .name = op.row,
                      .detail = to.name().c_str(),
                      .site = site,
                      .begin = at,

@@ -32,16 +32,24 @@ struct PlacementRecord {
 };
 PlacementRecord last_placement();
 
+// Both live for ever.
+struct OpName {
+  const char* row;       // TensorFlow's, for the log
+  const char* function;  // what the program called, for errors
+
+  OpName(const char* of_row, const char* called) noexcept : row(of_row), function(called) {}
+  OpName(const char* both) noexcept : OpName(both, both) {}
+};
 // What ties an op to a device; null: nothing.
 struct PlacementTies {
   LogicalDevice* variable = nullptr;  // where the variable it touches is
   const Device* inputs = nullptr;     // what holds all its tensor inputs; counts if it is a GPU
 };
 // Decides for an op with kernels for these backends. Records and logs it.
-LogicalDevice& place_op(Runtime& runtime, const char* op, KernelMask kernels, const PlacementTies& ties, Site site);
+LogicalDevice& place_op(Runtime& runtime, OpName op, KernelMask kernels, const PlacementTies& ties, Site site);
 // The caller named the device itself.
 void record_placement(const char* op, LogicalDevice& device, PlacementReason reason, Site site);
 // An input of the op that was just placed is copied for it.
-void record_copy(const char* op, const Device& from, LogicalDevice& to, std::uint64_t bytes, unsigned input, Site site);
+void record_copy(const OpName& op, const Device& from, LogicalDevice& to, std::uint64_t bytes, unsigned input, Site site);
 
 }  // namespace tutti

@@ -11,7 +11,9 @@ namespace tutti {
 // Soft: an unknown device is replaced by the best existing one, with a warning once per site. Off by default.
 void set_soft_device_placement(bool enabled) noexcept;
 bool get_soft_device_placement() noexcept;
-// "Executing op MatMul in device /job:localhost/replica:0/task:0/device:GPU:0", and a line per implicit copy.
+// "Executing op MatMul in device /job:localhost/replica:0/task:0/device:GPU:0", as TensorFlow has it, and a line per implicit
+// copy. What chose the device follows in brackets, unless that was the scope, the caller (copy_to) or the rule of the first
+// device.
 void set_log_device_placement(bool enabled) noexcept;
 bool get_log_device_placement() noexcept;
 

@@ -10,7 +10,6 @@
 #include "tutti/base/text.h"
 #include "tutti/hal/device.h"
 #include "tutti/hal/door.h"
-#include "tutti/hal/function_name.h"
 
 namespace tutti::cuda {
 
@@ -109,12 +108,11 @@ FailureRef Context::describe_loss(CUresult result, const std::vector<CudaStream*
   failure->kind = FailureKind::device_lost;
   failure->reason = text("the GPU's context is lost: ", driver().describe(result), ".");
   if (candidates.size() == 1) {
-    failure->reason +=
-        text(" It was running ", function_of(candidates[0].op.c_str()), ", called at ", candidates[0].site.to_string(), ".");
+    failure->reason += text(" It was running ", candidates[0].op, ", called at ", candidates[0].site.to_string(), ".");
   } else if (!candidates.empty()) {
     failure->reason += text(" One of ", candidates.size(), " ops is at fault that were launched and not known to be done:");
     for (std::size_t i = 0; i < std::min(candidates.size(), most_listed); ++i)
-      failure->reason += text(i == 0 ? " " : "; ", function_of(candidates[i].op.c_str()), " at ", candidates[i].site.to_string());
+      failure->reason += text(i == 0 ? " " : "; ", candidates[i].op, " at ", candidates[i].site.to_string());
     if (candidates.size() > most_listed) failure->reason += text("; and ", candidates.size() - most_listed, " later ones");
     failure->reason += ". Run with TUTTI_CUDA_DEBUG=1 to have it named.";
   }

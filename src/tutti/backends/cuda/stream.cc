@@ -170,7 +170,7 @@ bool CudaStream::launch(std::uint64_t value, const void* source) noexcept {
 FailureRef CudaStream::launch_now(WorkRing::Slot& work, std::uint64_t value, const void* source) noexcept {
   if (context_.is_lost()) return nullptr;  // settling says so
   if (value <= cancelled_up_to_.load(std::memory_order_acquire)) {
-    return std::make_shared<const Failure>(FailureKind::cancelled, "it was cancelled before it started", work.name,
+    return std::make_shared<const Failure>(FailureKind::cancelled, "it was cancelled before it started", work.function,
                                            device().name(), work.site);
   }
   try {
@@ -187,7 +187,7 @@ FailureRef CudaStream::launch_now(WorkRing::Slot& work, std::uint64_t value, con
       if (is_elsewhere) context_.enter(work.site);
       check(driver().cuStreamWaitEvent(stream_, event, CU_EVENT_WAIT_DEFAULT), "wait", work.site);
     }
-    RunContext context{*this, serial_, {id(), value}, nullptr};
+    RunContext context{*this, serial_, {id(), value}, work.function, nullptr};
     const bool traced = journal::is_recording();
     Run run;
     if (traced) [[unlikely]] {
@@ -204,7 +204,7 @@ FailureRef CudaStream::launch_now(WorkRing::Slot& work, std::uint64_t value, con
     }
     return failure;
   } catch (...) {
-    return failure_from(std::current_exception(), work.is_copy ? FailureKind::copy : FailureKind::kernel, work.name,
+    return failure_from(std::current_exception(), work.is_copy ? FailureKind::copy : FailureKind::kernel, work.function,
                         device().name(), work.site);
   }
 }
@@ -298,7 +298,7 @@ void CudaStream::settle(std::uint64_t value) noexcept {
   if (const cuda::DescribeTrap describe = std::exchange(traps_[slot], nullptr)) {
     const cuda::Trap& trap = shared_->traps[slot];
     if (trap.code != 0) {
-      own = std::make_shared<const Failure>(FailureKind::kernel, describe(trap), work.name, device().name(), work.site);
+      own = std::make_shared<const Failure>(FailureKind::kernel, describe(trap), work.function, device().name(), work.site);
     }
   }
   if ((!own || own->kind != FailureKind::cancelled) && context_.is_lost() &&
@@ -408,7 +408,8 @@ CudaStream::Launched CudaStream::launch_deferred(bool& any) noexcept {
     try {
       if (!context_.is_lost()) open(work.site);
     } catch (...) {
-      complain(value, failure_from(std::current_exception(), FailureKind::device_lost, work.name, device().name(), work.site));
+      complain(value,
+               failure_from(std::current_exception(), FailureKind::device_lost, work.function, device().name(), work.site));
     }
     static_cast<void>(launch(value, nullptr));
     any = true;
@@ -436,7 +437,7 @@ std::vector<PendingWork> CudaStream::unfinished() const {
   const std::uint64_t last = is_debugging() ? std::min(first, issued()) : issued();
   for (std::uint64_t value = first; value <= last; ++value) {
     const WorkRing::Slot& work = ring_.at(value);
-    out.push_back({work.name, work.site, {id(), value}, work.submitted_at, true});
+    out.push_back({work.function, work.site, {id(), value}, work.submitted_at, true});
   }
   return out;
 }

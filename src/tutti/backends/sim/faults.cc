@@ -27,11 +27,12 @@ namespace {
 
 }  // namespace
 
-FailureRef SimFaults::fault_for(const char* op, bool is_copy, Site site) noexcept {
-  const FaultKind kind = is_copy ? FaultKind::copy : FaultKind::kernel;
-  if (!detail::take_fault(kind, op)) return nullptr;
-  return std::make_shared<const Failure>(is_copy ? FailureKind::copy : FailureKind::kernel,
-                                         is_copy ? "injected copy failure" : "injected kernel failure", op, device_, site);
+FailureRef SimFaults::fault_for(const WorkRing::Slot& work) noexcept {
+  const FaultKind kind = work.is_copy ? FaultKind::copy : FaultKind::kernel;
+  if (!detail::take_fault(kind, work.name)) return nullptr;
+  return std::make_shared<const Failure>(work.is_copy ? FailureKind::copy : FailureKind::kernel,
+                                         work.is_copy ? "injected copy failure" : "injected kernel failure", work.function,
+                                         device_, work.site);
 }
 
 bool SimFaults::holds(Strand& strand) noexcept {

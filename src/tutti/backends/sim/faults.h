@@ -14,7 +14,7 @@ class SimFaults final : public FaultHook {
  public:
   explicit SimFaults(std::string device) : device_(std::move(device)) {}
 
-  FailureRef fault_for(const char* op, bool is_copy, Site site) noexcept override;
+  FailureRef fault_for(const WorkRing::Slot& work) noexcept override;
   bool holds(Strand& strand) noexcept override;
   // Lets every strand it holds go on.
   void release() noexcept;

@@ -64,13 +64,13 @@ Strand::Progress Strand::run_one() {
 void Strand::run(WorkRing::Slot& work, std::uint64_t value) {
   work.forget_after();
   if (value <= cancelled_up_to_.load(std::memory_order_acquire)) {
-    const auto why = std::make_shared<const Failure>(FailureKind::cancelled, "it was cancelled before it started", work.name,
+    const auto why = std::make_shared<const Failure>(FailureKind::cancelled, "it was cancelled before it started", work.function,
                                                      device().name(), work.site);
     work.kind->abandon(work.payload.data(), why);
   } else {
     running_.store(value, std::memory_order_relaxed);
-    RunContext context{*this, driver_->parallel(), {id(), value}, nullptr};
-    if (faults_ != nullptr) context.fault = faults_->fault_for(work.name, work.is_copy, work.site);
+    RunContext context{*this, driver_->parallel(), {id(), value}, work.function, nullptr};
+    if (faults_ != nullptr) context.fault = faults_->fault_for(work);
     const bool traced = journal::is_recording();
     const Nanoseconds begin = traced ? now() : 0;
     FailureRef failure;
