@@ -20,7 +20,7 @@ class AttentionGraph {
   AttentionGraph(const Cudnn& cudnn, const AttentionKey& key)
       : key_(key),
         graph_(cudnn),
-        stored_(key.dtype == DType::f16 ? CUDNN_DATA_HALF : CUDNN_DATA_BFLOAT16),
+        stored_(cudnn_type(key.dtype)),
         batch_(key.query.sizes[0]),
         heads_(key.query.sizes[1]),
         queries_(key.query.sizes[2]),

@@ -11,18 +11,13 @@ namespace tutti::kernels::cuda {
 
 namespace {
 
-cudnnDataType_t type_of_convolution(DType dtype) {
-  return dtype == DType::f16 ? CUDNN_DATA_HALF : dtype == DType::bf16 ? CUDNN_DATA_BFLOAT16 : CUDNN_DATA_FLOAT;
-}
-
 // cuDNN names axes in the order batch, channels, height, width, whatever lies where.
 CudnnTensor images_tensor(const ConvolutionKey& key, std::int64_t uid, std::array<std::int64_t, 4> sizes) {
   const auto [n, c, h, w] = sizes;
   const bool is_last = key.attributes.window.channels_last;
   const std::vector<std::int64_t> strides =
       is_last ? std::vector<std::int64_t>{h * w * c, 1, w * c, c} : std::vector<std::int64_t>{c * h * w, h * w, w, 1};
-  return {
-      .uid = uid, .type = type_of_convolution(key.dtype), .sizes = {n, c, h, w}, .strides = strides, .alignment = key.alignment};
+  return {.uid = uid, .type = cudnn_type(key.dtype), .sizes = {n, c, h, w}, .strides = strides, .alignment = key.alignment};
 }
 
 struct PartNames {

@@ -2,13 +2,28 @@
 
 #include <algorithm>
 #include <array>
+#include <type_traits>
 #include <utility>
 
 #include "tutti/base/error.h"
 #include "tutti/base/text.h"
 #include "tutti/kernels/cuda/rehearsal.h"
+#include "tutti/tensor/dtype_visit.h"
 
 namespace tutti::kernels::cuda {
+
+cudnnDataType_t cudnn_type(DType dtype) {
+  return visit_dtype<half_dtypes | DTypes{DType::f32}>(dtype, []<class T>(T) {
+    if constexpr (std::is_same_v<T, f16>) {
+      return CUDNN_DATA_HALF;
+    } else if constexpr (std::is_same_v<T, bf16>) {
+      return CUDNN_DATA_BFLOAT16;
+    } else {
+      static_assert(std::is_same_v<T, float>);
+      return CUDNN_DATA_FLOAT;
+    }
+  });
+}
 
 CudnnDescriptor::CudnnDescriptor(const Cudnn& cudnn, cudnnBackendDescriptorType_t type) : cudnn_(&cudnn), type_(type) {
   check(cudnn.create_descriptor(type, &descriptor_), "create");

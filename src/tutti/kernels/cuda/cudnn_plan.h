@@ -43,6 +43,9 @@ class CudnnDescriptor {
   cudnnBackendDescriptor_t descriptor_ = nullptr;
 };
 
+// Of halves and f32, what graphs are made of here.
+cudnnDataType_t cudnn_type(DType dtype);
+
 struct CudnnTensor {
   std::int64_t uid = 0;
   cudnnDataType_t type{};

@@ -9,6 +9,7 @@
 
 #include "tutti/base/text.h"
 #include "tutti/exec/scalar_ops.h"
+#include "tutti/tensor/dtype_visit.h"
 
 namespace tutti::kernels::cuda {
 
@@ -33,15 +34,15 @@ std::string type_name() {
 
 using Forms = std::map<std::string, ScalarForm, std::less<>>;
 
+template <class F>
+concept HasBoolForm = requires { typename F::OfBools; };
+template <class F>
+concept MayFail = requires { F::fault; };
+
 template <int inputs, class... F>
 void add(Forms& forms, ScalarOps<inputs, F...>) {
-  (forms.emplace(F::op.name, ScalarForm{type_name<F>(), inputs, F::op, requires { typename F::OfBools;
+  (forms.emplace(F::op.name, ScalarForm{type_name<F>(), inputs, F::op, HasBoolForm<F>, MayFail<F>}), ...);
 }
-, requires { F::fault; }
-}  // namespace
-),
-   ...);
-}  // namespace tutti::kernels::cuda
 
 const Forms& all_forms() {
   static const Forms all = [] {
@@ -58,16 +59,19 @@ const Forms& all_forms() {
 
 constexpr DTypes fusible_dtypes = DTypes{DType::i32, DType::i64} | floating_dtypes | boolean_dtype;
 
+// clang-format off
+template <class T> const char* stored_text() = delete;
+template <> const char* stored_text<bool>() { return "std::uint8_t"; }
+template <> const char* stored_text<std::int32_t>() { return "std::int32_t"; }
+template <> const char* stored_text<std::int64_t>() { return "std::int64_t"; }
+template <> const char* stored_text<f16>() { return "__half"; }
+template <> const char* stored_text<bf16>() { return "__nv_bfloat16"; }
+template <> const char* stored_text<float>() { return "float"; }
+template <> const char* stored_text<double>() { return "double"; }
+// clang-format on
+
 const char* stored_type(DType dtype) {
-  switch (dtype) {
-    case DType::boolean: return "std::uint8_t";
-    case DType::i32: return "std::int32_t";
-    case DType::i64: return "std::int64_t";
-    case DType::f16: return "__half";
-    case DType::bf16: return "__nv_bfloat16";
-    case DType::f64: return "double";
-    default: return "float";
-  }
+  return visit_dtype<fusible_dtypes>(dtype, []<class T>(T) { return stored_text<T>(); });
 }
 
 bool is_integer(DType dtype) { return integer_dtypes.contains(dtype); }
