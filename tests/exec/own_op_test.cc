@@ -85,7 +85,7 @@ void extremes(const KernelCall& call, KernelContext&) {
   call.out(3).as<bool>()[1] = *high < 0;
 }
 
-TEST_P(OwnOps, HaveUpToFourOutputs) {
+TEST_P(OwnOps, HaveOutputsOfDifferentDTypes) {
   const OpRow& row = register_op({.name = "Extremes", .infer = infer_extremes}, {.cpu = extremes, .sim = extremes});
   const Tensor x = constant({3.F, -1.F, 4.F, 1.F});
   const std::vector<Tensor> out = call_op(row, std::span(&x, 1));
