@@ -2,6 +2,7 @@
 // its memory.
 #include <gtest/gtest.h>
 
+#include <sstream>
 #include <thread>
 #include <vector>
 
@@ -36,6 +37,13 @@ TEST_P(VariableHandles, AreTakenWhereverATensorIs) {
   EXPECT_EQ(read<float>(concat({w, x}, 0)), (std::vector<float>{2, 2, 2, 2, 1, 1, 1, 1}));
   w.assign(w * 3);
   EXPECT_EQ(read<float>(transpose(w)), (std::vector<float>{6, 6, 6, 6}));
+  const Variable places(constant({1, 0}));
+  EXPECT_EQ(read<float>(index(constant({{1.F, 2.F}, {3.F, 4.F}}), {places})), (std::vector<float>{3, 4, 1, 2}));
+  EXPECT_EQ(read<float>(at(w, {places, 0}).set(0)), (std::vector<float>{0, 6, 0, 6}));
+  EXPECT_EQ(read<float>(einsum("ij,jk->ik", x, w)), (std::vector<float>{12, 12, 12, 12}));
+  std::ostringstream shown;
+  shown << w;
+  EXPECT_EQ(shown.str(), "tutti.Tensor(\n[[6. 6.]\n [6. 6.]], shape=(2, 2), dtype=float32)");
   const Site line;
   EXPECT_THROW((void)matmul(w, ones({3})), ShapeError) << line.to_string();
 }

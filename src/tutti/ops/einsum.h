@@ -26,7 +26,7 @@ struct EinsumEquation {
   EinsumEquation(const T& equation, Site where = {}) : text(equation), site(where) {}
 };
 // einsum("ij,jk->ik", a, b)
-template <std::same_as<Tensor>... Others>
+template <std::convertible_to<Tensor>... Others>
 Tensor einsum(EinsumEquation equation, const Tensor& first, const Others&... others) {
   return einsum(equation.text, std::vector<Tensor>{first, others...}, equation.site);
 }

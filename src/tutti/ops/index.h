@@ -29,6 +29,7 @@ class Index {
   Index(NewAxis item) noexcept : item_(item) {}
   // Of bools: a mask over as many axes as it has. Of integers: one axis, indexed.
   Index(Tensor tensor) noexcept : item_(std::move(tensor)) {}
+  Index(const Variable& variable, Site site = {}) : item_(Tensor(variable, site)) {}
 
   using Item = std::variant<std::int64_t, Range, Ellipsis, NewAxis, Tensor>;
   [[nodiscard]] const Item& item() const noexcept { return item_; }

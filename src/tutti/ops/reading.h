@@ -148,11 +148,12 @@ std::optional<std::vector<T>> try_read(const Tensor& x, Site site = {}) {
 
 // As NumPy prints the array; blocks for the value.
 std::string to_string(const Tensor& x, Site site = {});
-// A tensor on its way to a stream of text; remembers the line that prints it.
+// A tensor, or the value of a variable, on its way to a stream of text; remembers the line that prints it.
 struct PrintedTensor {
-  const Tensor& tensor;
+  Tensor tensor;
   Site site;
   PrintedTensor(const Tensor& x, Site where = {}) : tensor(x), site(where) {}
+  PrintedTensor(const Variable& variable, Site where = {}) : tensor(variable, where), site(where) {}
 };
 // tutti.Tensor([...], shape=(2, 2), dtype=float32)
 std::ostream& operator<<(std::ostream& out, PrintedTensor x);
