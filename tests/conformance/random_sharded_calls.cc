@@ -28,6 +28,12 @@ std::vector<Tensor> two(Draw& d) {
   const Shape shape = even(d);
   return {d.any(shape), d.any(shape)};
 }
+// The shards of each.
+Results shards_of(const std::vector<ShardedTensor>& all) {
+  Results out;
+  for (const ShardedTensor& each : all) out.insert(out.end(), each.shards().begin(), each.shards().end());
+  return out;
+}
 Reduction reduction(Draw& d) {
   return d.pick({Reduction::sum, Reduction::mean, Reduction::min, Reduction::max, Reduction::prod});
 }
@@ -105,6 +111,23 @@ std::vector<RandomCall> sharded_calls() {
        [](Draw& d) {
          const ShardedTensor x = drawn(d);
          return broadcast_to(x, {3, x.shape()[0], x.shape()[1]}).shards();
+       }},
+      {"split",
+       [](Draw& d) {
+         const ShardedTensor x = shard(d.any(even(d)), Layout::batch_sharded(of_two_devices(), "x", 2));
+         return d.coin() ? shards_of(split(x, 2, 1)) : shards_of(split(x, {1, -1}, -1));
+       }},
+      {"unstack",
+       [](Draw& d) { return shards_of(unstack(shard(d.any(even(d)), Layout::inner_sharded(of_two_devices(), "x", 2)))); }},
+      {"diagonal",
+       [](Draw& d) {
+         const ShardedTensor x = shard(d.any(even(d)), Layout::batch_sharded(of_two_devices(), "x", 2));
+         return diagonal(expand_dims(x), {.offset = d.between(0, 1), .axis1 = 0, .axis2 = 2}).shards();
+       }},
+      {"broadcast_arrays",
+       [](Draw& d) {
+         const ShardedTensor x = drawn(d);
+         return shards_of(broadcast_arrays({x, expand_dims(x, 0)}));
        }},
       {"reshape",
        [](Draw& d) { return reshape(shard(d.any(even(d)), Layout::batch_sharded(of_two_devices(), "x", 2)), {-1}).shards(); }},

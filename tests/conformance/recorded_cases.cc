@@ -66,6 +66,12 @@ Mesh mesh() {
   return create_mesh({{"x", 2}}, names);
 }
 Layout columns_on_mesh() { return Layout::inner_sharded(mesh(), "x", 2); }
+// The shards of each.
+Results shards_of(const std::vector<ShardedTensor>& all) {
+  Results out;
+  for (const ShardedTensor& each : all) out.insert(out.end(), each.shards().begin(), each.shards().end());
+  return out;
+}
 Layout on_mesh(bool is_sharded) { return is_sharded ? Layout::batch_sharded(mesh(), "x", 2) : Layout::replicated(mesh(), 2); }
 
 }  // namespace
@@ -229,6 +235,22 @@ const std::vector<Case>& cases_on(const std::string& type) {
         TUTTI_CASE("slice", return slice(shard(in.x, on_mesh(true)), 1, {1, 6, 2}).shards();),
         TUTTI_CASE("flip", return flip(shard(in.x, on_mesh(true)), 1).shards();),
         TUTTI_CASE("reshape", return reshape(shard(in.x, on_mesh(true)), {24}).shards();),
+        TUTTI_CASE("split", return shards_of(split(shard(in.x, on_mesh(true)), 2, 1));),
+        TUTTI_CASE("split", return shards_of(split(shard(in.x, on_mesh(true)), {1, -1}, 1));),
+        TUTTI_CASE("unstack", return shards_of(unstack(shard(in.x, on_mesh(true)), 1));),
+        TUTTI_CASE("diagonal",
+                   return diagonal(expand_dims(shard(in.x, on_mesh(true)), 0), {.offset = 2, .axis1 = 0, .axis2 = 2}).shards();),
+        TUTTI_CASE("broadcast_arrays", const ShardedTensor x = shard(in.x, on_mesh(true));
+                   return shards_of(broadcast_arrays({x, expand_dims(x, 0)}));),
+        TUTTI_CASE("where", const Layout at = on_mesh(true);
+                   return where(shard(in.mask, at), shard(in.x, at), shard(in.y, at)).shards();),
+        TUTTI_CASE("uniform", return uniform({4, 6}, on_mesh(true)).shards();),
+        TUTTI_CASE("normal", return normal({4, 6}, columns_on_mesh()).shards();),
+        TUTTI_CASE("all_reduce", return all_reduce(shard(in.x, on_mesh(false)), "x", Reduction::sum).shards();),
+        TUTTI_CASE("broadcast", return broadcast(shard(in.x, on_mesh(false)), "x", 1).shards();),
+        TUTTI_CASE("all_gather", return all_gather(shard(in.x, on_mesh(true)), "x").shards();),
+        TUTTI_CASE("reduce_scatter", return reduce_scatter(shard(in.x, on_mesh(false)), "x", 1, Reduction::sum).shards();),
+        TUTTI_CASE("all_to_all", return all_to_all(shard(in.x, on_mesh(true)), "x", 1).shards();),
   };
   return every_case;
 }

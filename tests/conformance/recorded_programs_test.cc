@@ -18,8 +18,12 @@ constexpr int steps = 40;
 // The same program for the same seed, whatever the inputs hold. Tensors are square, so that any op takes any of them.
 class Program {
  public:
-  Program(std::uint64_t seed, std::vector<std::string> devices)
-      : seed_(seed), devices_(std::move(devices)), variable_(zeros({side, side})) {
+  // `meeting`: two devices for collectives and sharded tensors.
+  Program(std::uint64_t seed, std::vector<std::string> devices, const std::vector<std::string>& meeting)
+      : seed_(seed),
+        devices_(std::move(devices)),
+        mesh_(create_mesh({{"x", static_cast<std::int64_t>(meeting.size())}}, meeting)),
+        variable_(zeros({side, side})) {
     for (const std::string& each : devices_) streams_.emplace_back(each);
   }
 
@@ -44,7 +48,7 @@ class Program {
   void step(std::mt19937_64& random, std::vector<Event>& events, std::size_t at) {
     const Tensor a = any(random);
     const Tensor b = any(random);
-    const auto what = random() % 21;
+    const auto what = random() % 25;
     const auto number = static_cast<std::int64_t>(random() % side);
     switch (what) {
       case 0: return pool_.push_back(a + b);
@@ -71,14 +75,22 @@ class Program {
         return pool_.push_back(while_loop(is_large, halve, {a}, {.most_iterations = 5}).state[0]);
       }
       case 19: events.emplace_back().record(streams_[at]); return;
+      case 20: return push_back(all_reduce({a, b}, mesh_, "x", Reduction::mean));
+      case 21: return push_back(all_to_all({a, b}, mesh_, "x", 1, 1));
+      case 22: return pool_.push_back(to_tensor(max(shard(a, by_rows()), 1, {.keepdims = true}) * shard(b, by_rows())));
+      case 23: return pool_.push_back(to_tensor(relayout(uniform({side, side}, by_rows()), Layout::replicated(mesh_, 2))));
       default: break;
     }
     if (!events.empty()) streams_[at].wait(events[random() % events.size()]);
     streams_[at].wait(streams_[random() % streams_.size()]);
   }
 
+  [[nodiscard]] Layout by_rows() const { return Layout::batch_sharded(mesh_, "x", 2); }
+  void push_back(const std::vector<Tensor>& made) { pool_.insert(pool_.end(), made.begin(), made.end()); }
+
   std::uint64_t seed_;
   std::vector<std::string> devices_;
+  Mesh mesh_;
   std::vector<Stream> streams_;
   Variable variable_;
   std::vector<Tensor> pool_;
@@ -93,7 +105,7 @@ class RecordedPrograms : public OnBackend {};
 TEST_P(RecordedPrograms, GiveThePlainRunsValues) {
   for (std::uint64_t seed = 1; seed <= 12; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
-    Program program(seed, all_devices());
+    Program program(seed, all_devices(), {device(0), device(1)});
     const std::vector<Tensor> recorded_with = inputs_of(seed * 10);
     const std::vector<Tensor> fresh = inputs_of(seed * 10 + 5);
     Recorder recorder;
