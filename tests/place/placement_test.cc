@@ -329,12 +329,18 @@ TEST(PlacementLog, SaysWhenTheInputsDecided) {
 TEST(PlacementLog, SaysWhenAVariableDecided) {
   simulate_gpus(2);
   const Variable v(ones_on("GPU:1"));
-  const DeviceScope on("GPU:0");
   const CapturedLog log;
   set_log_device_placement(true);
   v.assign_add(1);
-  EXPECT_EQ(log.texts(),
-            (std::vector<std::string>{"Executing op AddV2 in device " + full("GPU:1") + " (its variable is there)"}));
+  {
+    const DeviceScope same("GPU:1");
+    v.assign_add(1);
+  }
+  const DeviceScope other("GPU:0");
+  v.assign_add(1);
+  const std::string line = "Executing op AddV2 in device " + full("GPU:1");
+  const std::string why = " (its variable is there)";
+  EXPECT_EQ(log.texts(), (std::vector<std::string>{line + why, line, line + why}));
 }
 
 TEST(Scopes, MergeFieldByFieldAndTheInnerWins) {

@@ -56,13 +56,19 @@ void warn_once(Site site, const std::string& line) {
   if (said.emplace(site.file(), site.line(), site.column()).second) log(LogLevel::warning, line);
 }
 
+// The one that an op goes to that is tied to none.
+bool is_usual(const LogicalDevice& device, Site site) {
+  const detail::ScopeEntry* scope = detail::thread_state.scope;
+  return scope != nullptr && !scope->is_automatic ? device.fits(scope->spec) : &device == runtime(site).devices().front();
+}
+
 // What a log line adds where the device is not the one that the scope, or the lowest index, gives.
-std::string rule_in_log(const LogicalDevice& device, PlacementReason reason) {
+std::string rule_in_log(const LogicalDevice& device, PlacementReason reason, Site site) {
   switch (reason) {
     case PlacementReason::no_kernel:
     case PlacementReason::soft_placement: return text(" (", to_string(reason), ": ", last.requested, ")");
-    case PlacementReason::variable: return text(" (", to_string(reason), ")");
-    case PlacementReason::inputs: return device.index() > 0 ? text(" (", to_string(reason), ")") : "";
+    case PlacementReason::variable:
+    case PlacementReason::inputs: return is_usual(device, site) ? "" : text(" (", to_string(reason), ")");
     default: return "";
   }
 }
@@ -123,7 +129,7 @@ PlacementRecord last_placement() {
 void record_placement(const char* op, LogicalDevice& device, PlacementReason reason, Site site) {
   last = {op, detail::thread_state.scope != nullptr ? detail::thread_state.scope->requested : "", &device, reason, 0, 0, site};
   if (get_log_device_placement()) [[unlikely]]
-    log_requested(text("Executing op ", op, " in device ", device.name(), rule_in_log(device, reason)));
+    log_requested(text("Executing op ", op, " in device ", device.name(), rule_in_log(device, reason, site)));
   if (journal::is_recording()) [[unlikely]] {
     const Nanoseconds at = now();
     journal::record(

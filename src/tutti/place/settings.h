@@ -12,8 +12,7 @@ namespace tutti {
 void set_soft_device_placement(bool enabled) noexcept;
 bool get_soft_device_placement() noexcept;
 // "Executing op MatMul in device /job:localhost/replica:0/task:0/device:GPU:0", as TensorFlow has it, and a line per implicit
-// copy. What chose the device follows in brackets, unless that was the scope, the caller (copy_to) or the rule of the first
-// device.
+// copy. What chose the device follows in brackets where without it the op had gone elsewhere.
 void set_log_device_placement(bool enabled) noexcept;
 bool get_log_device_placement() noexcept;
 
