@@ -1,4 +1,5 @@
 #include "conformance/random_call_lists.h"
+#include "conformance/shards_of.h"
 
 namespace tutti::conformance {
 
@@ -27,12 +28,6 @@ ShardedTensor drawn(Draw& d) { return shard(d.any(even(d)), layout(d)); }
 std::vector<Tensor> two(Draw& d) {
   const Shape shape = even(d);
   return {d.any(shape), d.any(shape)};
-}
-// The shards of each.
-Results shards_of(const std::vector<ShardedTensor>& all) {
-  Results out;
-  for (const ShardedTensor& each : all) out.insert(out.end(), each.shards().begin(), each.shards().end());
-  return out;
 }
 Reduction reduction(Draw& d) {
   return d.pick({Reduction::sum, Reduction::mean, Reduction::min, Reduction::max, Reduction::prod});

@@ -1,5 +1,7 @@
 #include "conformance/recorded_cases.h"
 
+#include "conformance/shards_of.h"
+
 namespace tutti::conformance {
 
 Inputs::Inputs(std::uint64_t key) {
@@ -66,12 +68,6 @@ Mesh mesh() {
   return create_mesh({{"x", 2}}, names);
 }
 Layout columns_on_mesh() { return Layout::inner_sharded(mesh(), "x", 2); }
-// The shards of each.
-Results shards_of(const std::vector<ShardedTensor>& all) {
-  Results out;
-  for (const ShardedTensor& each : all) out.insert(out.end(), each.shards().begin(), each.shards().end());
-  return out;
-}
 Layout on_mesh(bool is_sharded) { return is_sharded ? Layout::batch_sharded(mesh(), "x", 2) : Layout::replicated(mesh(), 2); }
 
 }  // namespace
