@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "tutti/lint/analyser.h"
+#include "tutti/lint/names.h"
 
 namespace tutti::lint {
 
