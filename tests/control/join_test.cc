@@ -53,7 +53,7 @@ TEST(Joining, AnotherJobIsRefusedWithBothNames) {
 TEST(Joining, WithAnotherSecretIsRefusedWithoutDetail) {
   const Served served(2);
   Membership who = served.who(1);
-  who.secret = "a secret of others";
+  who.secret = "a secret of others, unknown here";
   const std::string why = why_not<JoinRefused>(who);
   EXPECT_THAT(why, HasSubstr("TUTTI_JOB_SECRET"));
   EXPECT_THAT(why, Not(HasSubstr("of others")));
@@ -108,9 +108,10 @@ TEST(Joining, NeedsAnAddressASecretAndARankThatCanBe) {
     EXPECT_THAT(why_not<InvalidArgument>(who), HasSubstr("host:port or [v6]:port is expected")) << address;
   }
   who.coordinator = "127.0.0.1:1";
-  who.secret.clear();
+  who.secret = {};
   EXPECT_THAT(why_not<InvalidArgument>(who), HasSubstr("TUTTI_JOB_SECRET"));
-  for (const std::string easy : {"fifteen letters", "aaaaaaaabbbbbbbb", "1212121212121212"}) {
+  for (const std::string easy : {"fifteen letters", "aaaaaaaabbbbbbbb", "1212121212121212", "passwordpassword",
+                                 "0123456789abcdef", "qwertyuiopasdfgh", "1qaz2wsx3edc4rfv5tgb", "PassWord!PassWord!PassWord!"}) {
     who.secret = easy;
     EXPECT_THAT(why_not<InvalidArgument>(who), HasSubstr("`openssl rand -hex 16`")) << easy;
   }

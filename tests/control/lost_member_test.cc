@@ -63,6 +63,12 @@ TEST_F(ALostMember, IsToldAnewToWhoComesAgainAndThenAlikeToTheOthers) {
   EXPECT_EQ(comes(1), second);
 }
 
+TEST_F(ALostMember, IsNamedToWhoHasAskedBeforeItsEndWasKnown) {
+  EXPECT_EQ(asks(0, 7), "barrier 'step' of world: 1 of 4 came, and a member is lost");
+  told.die(2);
+  EXPECT_THAT(asks(0, 7), testing::HasSubstr("rank 2 (host, pid 400): died"));
+}
+
 TEST_F(ALostMember, IsNamedToWhoAsksWhenAnotherHasItsPlace) {
   told.die(2);
   told.join(2);

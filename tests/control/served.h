@@ -18,7 +18,7 @@ using std::chrono::milliseconds;
 // "Within deadline + 1 s" on any machine.
 inline constexpr milliseconds slack{1'000};
 
-inline constexpr const char* secret_of_tests = "a secret of tests";
+inline constexpr const char* secret_of_tests = "a secret of tests, and no more";
 
 class Served {
  public:

@@ -16,6 +16,21 @@ if not shown:
     faults.append("docs/mesh.md shows no output")
 
 
+def literals(source):
+    for parts in re.findall(r'(?:"(?:[^"\\\n]|\\.)*"\s*)+', source):
+        yield " ".join("".join(re.findall(r'"((?:[^"\\\n]|\\.)*)"', parts)).replace("\\n", " ").split())
+
+
+# What needs a network, or thousands of ranks: a test requires some of the same words.
+required = re.findall(r"<!-- as (\S+) requires -->\n```text\n(.*?)```", page, re.DOTALL)
+if len(required) != 3:
+    faults.append("docs/mesh.md shows fewer of the words that tests require than it did")
+for test, sample in required:
+    words = " ".join(sample.split())
+    if not any(len(part) >= 40 and part in words for part in literals((ROOT / test).read_text())):
+        faults.append(f"{test} requires nothing of\n{sample}")
+
+
 def told(report):
     """Its first line, and what it says of rank 1, the odd one. The rest (hosts, pids, times, how far the others were) is another every time."""
     words = " ".join(report.split())

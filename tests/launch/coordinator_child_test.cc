@@ -34,7 +34,7 @@ class CoordinatorChildTest : public testing::Test {
     CoordinatorChild child;
     child.world = 2;
     child.job = "a job";
-    child.secret = "not for the others";
+    child.secret = "not for the others, who may look";
     child.job_file = (jobs_.path() / "note").string();
     return child;
   }
@@ -82,9 +82,9 @@ TEST_F(CoordinatorChildTest, ShowsItsSecretToNobodyAndIsAskedForNoReport) {
   start_coordinator(child(), std::nullopt);
   ASSERT_EQ(jobs_.coordinators().size(), 1U);
   const std::filesystem::path process = "/proc/" + std::to_string(jobs_.coordinators()[0]);
-  EXPECT_THAT(bytes_of(process / "cmdline"), Not(HasSubstr("not for the others")));
+  EXPECT_THAT(bytes_of(process / "cmdline"), Not(HasSubstr("not for the others, who may look")));
   EXPECT_THAT(bytes_of(process / "environ"),
-              AllOf(HasSubstr("TUTTI_JOB_SECRET=not for the others"), Not(HasSubstr("TUTTI_TRACE"))));
+              AllOf(HasSubstr("TUTTI_JOB_SECRET=not for the others, who may look"), Not(HasSubstr("TUTTI_TRACE"))));
 }
 
 TEST_F(CoordinatorChildTest, HoldsNothingOpenThatThisProcessHas) {

@@ -193,8 +193,8 @@ TEST(ProcessCollectives, PrintBothSidesWhereShapesDiffer) {
     const Mesh mesh = line_of_all();
     const std::vector<Tensor> got = all_reduce(local_parts(mesh, {rank == 0 ? 3 : 4}, DType::f32), mesh, "x", Reduction::sum);
     const std::string what = thrown_by<MeetingMismatch>([&] { (void)numbers(got[0]); }, 20s);
-    require_in(what, "AllReduce sum of float32 (3)");
-    require_in(what, "AllReduce sum of float32 (4)");
+    require_in(what, "members came for different things: rank 0: AllReduce sum of float32 (3) at");
+    require_in(what, "rank 1: AllReduce sum of float32 (4) at");
     // The others go on.
     const std::vector<Tensor> again = all_reduce(local_parts(mesh, {5}, DType::f32), mesh, "x", Reduction::sum);
     require(numbers(again[0]).size() == 5, "it can be tried again");

@@ -53,7 +53,7 @@ Job::Job(CoordinatorOptions options, const std::function<void(int rank)>& body, 
     : body_(body), ranks_(static_cast<std::size_t>(options.world)) {
   const int world = options.world;
   options.job = "job of a test";
-  options.secret = "a secret of a test";
+  options.secret = "a secret of a test, and no more";
   const std::unique_ptr<Coordinator> coordinator = Coordinator::open(options);
   coordinator_ = forked([&] { coordinator->serve(); });
   say("TUTTI_WORLD_SIZE", std::to_string(world));

@@ -16,7 +16,7 @@ from rank_scripts import PATIENCE, InFolder, wait_until
 COMMAND = os.path.abspath(sys.argv.pop(1))
 PROGRAM = os.path.abspath(sys.argv.pop(1))
 WHO_IS_MISSING = os.path.abspath(sys.argv.pop(1))
-SECRET = "0123456789abcdef"
+SECRET = "7b1f60c29ad8e354"
 FILES = {"TUTTI_TRACE": "trace.json", "TUTTI_SYNC_REPORT": "json:sync.json"}
 
 

@@ -262,9 +262,12 @@ MeetingReport Assembly::explanation(int rank, const Call& call, const MeetingEnd
   if (end.cause == MeetingReport::Cause::member_lost) {
     if (auto loss = meetings_.explain_loss(rank, call, now)) return *std::move(loss);
   }
+  MeetingReport report = meetings_.explain(call, end, now);
+  // Its loss may become known here in a moment.
+  if (report.cause == MeetingReport::Cause::member_lost && report.missing.empty()) return report;
   if (explanations_.size() == most_explanations) explanations_.pop_front();
-  explanations_.push_back({call.group, call.ranks, end.attempt, end.generation, meetings_.explain(call, end, now)});
-  return explanations_.back().report;
+  explanations_.push_back({call.group, call.ranks, end.attempt, end.generation, report});
+  return report;
 }
 
 std::string Assembly::lost_frame(int rank) const {

@@ -72,12 +72,14 @@ struct Pipe {
 struct Program {
   std::vector<std::string> words;
   std::vector<std::string> variables;
+  wire::Secret secret;  // a variable
   std::vector<char*> argv;
   std::vector<char*> envp;
 
   void seal() {
     for (std::string& word : words) argv.push_back(word.data());
     for (std::string& variable : variables) envp.push_back(variable.data());
+    envp.push_back(const_cast<char*>(secret.text().data()));
     argv.push_back(nullptr);
     envp.push_back(nullptr);
   }
@@ -92,7 +94,7 @@ Program program_of(const CoordinatorChild& child, Site site) {
   for (char** variable = environ; *variable != nullptr; ++variable) {
     if (!std::string_view(*variable).starts_with("TUTTI_")) program.variables.emplace_back(*variable);
   }
-  program.variables.push_back("TUTTI_JOB_SECRET=" + child.secret);
+  program.secret = "TUTTI_JOB_SECRET=" + child.secret.text();
   program.seal();
   return program;
 }

@@ -7,6 +7,7 @@
 
 #include "tutti/base/clock.h"
 #include "tutti/base/site.h"
+#include "tutti/mesh/wire/secret.h"
 
 namespace tutti {
 
@@ -14,7 +15,7 @@ struct CoordinatorChild {
   std::string listen = "127.0.0.1:0";
   int world = 1;
   std::string job;
-  std::string secret;    // travels through the child's environment, which only this user can read
+  wire::Secret secret;   // travels through the child's environment, which only this user can read
   std::string job_file;  // that the child takes away when it ends; empty: none
   int lock = -1;         // a descriptor the child keeps open
   // Whoever starts it joins at once: if nobody has after so long, that one is dead, and perhaps its launcher with all the others.

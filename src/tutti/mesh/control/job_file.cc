@@ -111,11 +111,12 @@ std::optional<JobNote> read_at(const std::string& path, Site site) {
     remove_abandoned(path);
     return std::nullopt;
   }
-  std::array<char, longest_note> bytes{};
+  std::string bytes(longest_note, '\0');
   const ssize_t count = ::pread(file.get(), bytes.data(), bytes.size(), 0);
+  const wire::Secret read(std::move(bytes));
   if (count < 0) throw InvalidState(text(path, " cannot be read: ", errno_text()), site);
   // Three lines, the last of which says that the others are whole.
-  const std::string_view note(bytes.data(), static_cast<std::size_t>(count));
+  const std::string_view note = std::string_view(read).substr(0, static_cast<std::size_t>(count));
   const std::size_t first = note.find('\n');
   if (first == std::string_view::npos || !note.ends_with("\nend\n")) return std::nullopt;
   const std::size_t second = note.find('\n', first + 1);
@@ -171,7 +172,13 @@ bool JobFile::claim() {
 }
 
 void JobFile::write(const JobNote& note) {
-  const std::string bytes = text(note.address, "\n", note.secret, "\nend\n");
+  std::string lines;
+  lines.reserve(note.address.size() + note.secret.text().size() + std::string_view("\n\nend\n").size());  // never moved
+  lines += note.address;
+  (lines += '\n') += note.secret.text();
+  lines += "\nend\n";
+  const wire::Secret whole(std::move(lines));
+  const std::string& bytes = whole.text();
   if (bytes.size() > longest_note || std::ranges::count(bytes, '\n') != 3) {
     throw InvalidArgument("a job's address and secret have one line each, of at most 4000 characters together", site_);
   }

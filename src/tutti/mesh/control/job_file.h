@@ -8,12 +8,13 @@
 #include <string_view>
 
 #include "tutti/base/site.h"
+#include "tutti/mesh/wire/secret.h"
 
 namespace tutti {
 
 struct JobNote {
   std::string address;
-  std::string secret;
+  wire::Secret secret;
 };
 
 class JobFile {

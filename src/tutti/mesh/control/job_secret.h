@@ -10,7 +10,7 @@ namespace tutti {
 
 // 128 random bits of the system's, as 32 hexadecimal digits.
 std::string make_job_secret();
-// Throws InvalidArgument for one that could be guessed: of fewer than 16 characters, or of few different ones.
+// Throws InvalidArgument for one that could be guessed: too short, of few different characters, or of repetitions and rows.
 void check_job_secret(std::string_view secret, Site site);
 
 }  // namespace tutti

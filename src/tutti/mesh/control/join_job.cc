@@ -16,35 +16,24 @@
 #include "tutti/mesh/control/host_port.h"
 #include "tutti/mesh/control/job_file.h"
 #include "tutti/mesh/control/job_secret.h"
+#include "tutti/mesh/wire/sockets.h"
 
 namespace tutti {
 
 namespace {
 
 using std::chrono::milliseconds;
+using wire::Addresses;
 
 // An earlier run's coordinator stays a moment at its address after its last member has gone.
 constexpr milliseconds earlier_run{5'000};
 // After so long at one address its note is read again: another coordinator may have come.
 constexpr milliseconds one_attempt{2'000};
 constexpr milliseconds between_lines{10'000};
+// Whoever listens on this host answers in less.
+constexpr milliseconds listens_within{1'000};
 
 void wait_a_moment() { ::poll(nullptr, 0, 20); }
-
-struct Addresses {
-  addrinfo* first = nullptr;
-
-  explicit Addresses(const HostPort& at) {
-    addrinfo hints{};
-    hints.ai_socktype = SOCK_STREAM;
-    if (::getaddrinfo(at.host.c_str(), std::to_string(at.port).c_str(), &hints, &first) != 0) first = nullptr;
-  }
-  Addresses(const Addresses&) = delete;
-  Addresses& operator=(const Addresses&) = delete;
-  ~Addresses() {
-    if (first != nullptr) ::freeaddrinfo(first);
-  }
-};
 
 bool is_loopback(const addrinfo& address) {
   if (address.ai_family == AF_INET) {
@@ -54,30 +43,14 @@ bool is_loopback(const addrinfo& address) {
          IN6_IS_ADDR_LOOPBACK(&reinterpret_cast<const sockaddr_in6*>(address.ai_addr)->sin6_addr);
 }
 
-bool somebody_listens(const HostPort& at) {
-  const Addresses addresses(at);
-  for (const addrinfo* address = addresses.first; address != nullptr; address = address->ai_next) {
-    const int socket = ::socket(address->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (socket < 0) continue;
-    timeval limit{1, 0};
-    ::setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
-    const bool is_there = ::connect(socket, address->ai_addr, address->ai_addrlen) == 0;
-    ::close(socket);
-    if (is_there) return true;
-  }
-  return false;
-}
-
 // Many systems give their own name a loopback address, at which no other host would find it.
-HostPort listening_address(const HostPort& at, bool one_host) {
-  if (one_host || is_loopback_name(at.host)) return at;
-  const Addresses addresses(at);
-  for (const addrinfo* address = addresses.first; address != nullptr; address = address->ai_next) {
+HostPort listening_address(const HostPort& at, const Addresses& addresses, bool one_host) {
+  if (one_host || is_loopback_name(at.host) || addresses == nullptr) return at;
+  for (const addrinfo* address = addresses.get(); address != nullptr; address = address->ai_next) {
     if (!is_loopback(*address)) return at;
   }
-  if (addresses.first == nullptr) return at;
   // All addresses of its family; that of IPv6 takes the other in as well.
-  return {addresses.first->ai_family == AF_INET6 ? "::" : "0.0.0.0", at.port};
+  return {addresses->ai_family == AF_INET6 ? "::" : "0.0.0.0", at.port};
 }
 
 // One process's search for the coordinator of its job.
@@ -143,7 +116,8 @@ class Search {
       const auto note = file.read();
       return note ? with(*note) : std::nullopt;
     }
-    if (fixed_ && somebody_listens(*fixed_)) {
+    const Addresses addresses = own_addresses();
+    if (somebody_listens(addresses)) {
       if (!who_.secret.empty()) return who_;
       if (Clock::now() < std::min(deadline_, began_ + earlier_run)) return std::nullopt;
       throw InvalidState(text("the coordinator of this job cannot listen at ", who_.coordinator,
@@ -151,17 +125,32 @@ class Search {
                          site_);
     }
     CoordinatorChild child;
-    child.listen = fixed_ ? listening_address(*fixed_, who_.one_host).to_string() : "127.0.0.1:0";
+    child.listen = fixed_ ? listening_address(*fixed_, addresses, who_.one_host).to_string() : "127.0.0.1:0";
     child.world = who_.world;
     child.job = who_.job;
-    child.secret = who_.secret.empty() ? make_job_secret() : who_.secret;
+    child.secret = who_.secret.empty() ? wire::Secret(make_job_secret()) : who_.secret;
     child.job_file = file.path();
     child.lock = file.descriptor();
     const std::string listens = start_coordinator(child, deadline_, site_);
     // A secret of the environment's stays there.
-    const JobNote note{fixed_ ? who_.coordinator : listens, who_.secret.empty() ? child.secret : ""};
+    const JobNote note{fixed_ ? who_.coordinator : listens, who_.secret.empty() ? child.secret : wire::Secret()};
     file.write(note);
     return with(note);
+  }
+
+  // Where the coordinator is to listen.
+  [[nodiscard]] Addresses own_addresses() const {
+    if (!fixed_) return {};
+    std::string why;
+    Addresses found = wire::resolve({fixed_->host, std::to_string(fixed_->port)}, deadline_, why);
+    if (found == nullptr && Clock::now() >= deadline_)
+      throw DeadlineExceeded(text("the coordinator of this job cannot be started at ", who_.coordinator, ": ", why), site_);
+    return found;
+  }
+
+  [[nodiscard]] bool somebody_listens(const Addresses& at) const {
+    std::string why;
+    return wire::connect_to_one_of(at, std::min(deadline_, Clock::now() + listens_within), why).valid();
   }
 
   [[nodiscard]] std::string what_was_waited_for() const {

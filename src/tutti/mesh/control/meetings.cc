@@ -213,10 +213,13 @@ void Meetings::fail_mismatch(Open& meeting, int rank, std::uint64_t ticket, cons
   const bool other_ranks = meeting.ranks != call.ranks;
   const auto side = [other_ranks](const std::vector<int>& who, const std::string& where, const std::string& what,
                                   const std::vector<int>& group) {
-    return text(in_words(who), where.empty() ? "" : " at ", printable(where, 200), ": ", printable(what, 500),
-                other_ranks ? text(" with ", printable(in_words(group), 200)) : std::string());
+    return text(in_words(who), ": ", printable(what, 500), other_ranks ? text(" with ", printable(in_words(group), 200)) : "",
+                where.empty() ? "" : " at ", printable(where, 200));
   };
-  failed.detail = text(side(came, site, meeting.what, meeting.ranks), "\n", side({rank}, call.site, call.what, call.ranks));
+  std::string first = side(came, site, meeting.what, meeting.ranks);
+  std::string second = side({rank}, call.site, call.what, call.ranks);
+  if (rank < came.front()) first.swap(second);
+  failed.detail = text(first, "\n", second);
   send_failed(rank, ticket, failed);
   for (std::size_t i = 0; i < meeting.ranks.size(); ++i) {
     if (!meeting.places[i].here) continue;

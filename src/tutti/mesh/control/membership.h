@@ -4,6 +4,7 @@
 #include <string>
 
 #include "tutti/base/site.h"
+#include "tutti/mesh/wire/secret.h"
 
 namespace tutti {
 
@@ -14,7 +15,7 @@ struct Membership {
   // "host:port" or "[v6]:port". Empty: this process is alone or, where rank 0 starts the coordinator, told by the job's file.
   std::string coordinator;
   std::string job;       // tells this run from an earlier one at the same address
-  std::string secret;    // what every connection must know; empty where the job's file tells it
+  wire::Secret secret;   // what every connection must know; empty where the job's file tells it
   std::string launcher;  // "tutti launch", "torchrun", for messages; empty: none
   // Nobody else starts the coordinator: rank 0 does, as a child that outlives it (join_job.h).
   bool rank_0_starts_coordinator = false;

@@ -9,6 +9,7 @@
 
 #include "tutti/mesh/engines/rendezvous.h"
 #include "tutti/mesh/wire/records.h"
+#include "tutti/mesh/wire/secret.h"
 #include "tutti/mesh/wire/sockets.h"
 
 namespace tutti {
@@ -25,7 +26,7 @@ struct ConnectingMember {
   int size = 1;
   int index = 0;
   std::string address;                               // of this process, as the others reach it; what it listens on
-  std::string secret;                                // the job's
+  wire::Secret secret;                               // the job's
   wire::Secrecy secrecy = wire::Secrecy::encrypted;  // readable: between members that both say so
   std::stop_token stop = {};
   std::vector<int> ranks = {};  // what errors call the members; none: by their places

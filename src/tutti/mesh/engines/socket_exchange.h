@@ -11,12 +11,13 @@
 
 #include "tutti/mesh/engines/exchange.h"
 #include "tutti/mesh/engines/rendezvous.h"
+#include "tutti/mesh/wire/secret.h"
 
 namespace tutti {
 
 struct SocketExchangeOptions {
   std::string address = "127.0.0.1";          // of this process, as the others reach it; what it listens on
-  std::string secret;                         // the job's; empty is refused
+  wire::Secret secret;                        // the job's; empty is refused
   bool encrypts = true;                       // false: strangers may read what goes to members that say so too, and not change it
   std::size_t chunk = std::size_t{1} << 20U;  // what is on its way at a time, in bytes; the same on all
   std::stop_token stop = {};                  // ends what still connects, at once

@@ -10,9 +10,12 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <condition_variable>
 #include <cstring>
 #include <memory>
+#include <mutex>
 #include <string_view>
+#include <thread>
 
 #include "tutti/base/environment.h"
 #include "tutti/base/error.h"
@@ -22,12 +25,8 @@ namespace tutti::wire {
 
 namespace {
 
-struct FreeList {
-  void operator()(addrinfo* list) const noexcept { freeaddrinfo(list); }
-};
-using Resolved = std::unique_ptr<addrinfo, FreeList>;
-
-Resolved resolve(const Address& address, int flags, std::string& why) {
+// For as long as a server of names takes.
+Addresses look_up(const Address& address, int flags, std::string& why) {
   addrinfo hints{};
   hints.ai_family = AF_UNSPEC;
   hints.ai_socktype = SOCK_STREAM;
@@ -35,8 +34,17 @@ Resolved resolve(const Address& address, int flags, std::string& why) {
   addrinfo* found = nullptr;
   const int code = getaddrinfo(address.host.empty() ? nullptr : address.host.c_str(), address.port.c_str(), &hints, &found);
   if (code != 0) why = code == EAI_SYSTEM ? std::strerror(errno) : gai_strerror(code);
-  return Resolved(found);
+  return Addresses(found);
 }
+
+// What a thread that asks for a name shares with who waits for it, or does not any more.
+struct Question {
+  std::mutex mutex;
+  std::condition_variable answered;
+  bool is_answered = false;
+  Addresses addresses;
+  std::string why;
+};
 
 int milliseconds_until(Clock::time_point deadline) {
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()).count();
@@ -44,6 +52,30 @@ int milliseconds_until(Clock::time_point deadline) {
 }
 
 }  // namespace
+
+void FreeAddresses::operator()(addrinfo* first) const noexcept { freeaddrinfo(first); }
+
+// The system's call has no deadline, so a thread makes it that outlives one who has waited long enough.
+Addresses resolve(const Address& of, Clock::time_point deadline, std::string& why) {
+  if (Addresses found = look_up(of, AI_NUMERICHOST, why)) return found;
+  const auto question = std::make_shared<Question>();
+  std::thread([question, of] {
+    std::string said;
+    Addresses found = look_up(of, 0, said);
+    const std::lock_guard lock(question->mutex);
+    question->addresses = std::move(found);
+    question->why = std::move(said);
+    question->is_answered = true;
+    question->answered.notify_all();
+  }).detach();
+  std::unique_lock lock(question->mutex);
+  if (!question->answered.wait_until(lock, deadline, [&] { return question->is_answered; })) {
+    why = text("the name ", printable(of.host, 200), " was not resolved in time");
+    return {};
+  }
+  why = std::move(question->why);
+  return std::move(question->addresses);
+}
 
 Descriptor& Descriptor::operator=(Descriptor&& other) noexcept {
   if (this != &other) {
@@ -76,7 +108,7 @@ Address Address::parse(const std::string& address, Site site) {
 Descriptor listen_on(const std::string& address, Site site) {
   const Address parsed = Address::parse(address, site);
   std::string why;
-  const Resolved list = resolve(parsed, AI_PASSIVE, why);
+  const Addresses list = look_up(parsed, AI_PASSIVE, why);
   for (const addrinfo* at = list.get(); at != nullptr; at = at->ai_next) {
     Descriptor fd(socket(at->ai_family, at->ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK, at->ai_protocol));
     const int yes = 1;
@@ -135,8 +167,11 @@ std::chrono::milliseconds silence_of(int fd) noexcept {
 }
 
 Descriptor connect_once(const Address& to, Clock::time_point deadline, std::string& why) {
-  const Resolved list = resolve(to, 0, why);
-  for (const addrinfo* at = list.get(); at != nullptr; at = at->ai_next) {
+  return connect_to_one_of(resolve(to, deadline, why), deadline, why);
+}
+
+Descriptor connect_to_one_of(const Addresses& addresses, Clock::time_point deadline, std::string& why) {
+  for (const addrinfo* at = addresses.get(); at != nullptr; at = at->ai_next) {
     Descriptor fd(socket(at->ai_family, at->ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK, at->ai_protocol));
     if (!fd.valid()) {
       why = std::strerror(errno);
@@ -161,7 +196,7 @@ Descriptor connect_once(const Address& to, Clock::time_point deadline, std::stri
 }
 
 Descriptor begin_connecting(const std::string& address, std::string& why) {
-  const Resolved list = resolve(Address::parse(address, Site()), AI_NUMERICHOST, why);
+  const Addresses list = look_up(Address::parse(address, Site()), AI_NUMERICHOST, why);
   if (list == nullptr) return {};
   Descriptor fd(socket(list->ai_family, list->ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK, list->ai_protocol));
   if (fd.valid() && (connect(fd.get(), list->ai_addr, list->ai_addrlen) == 0 || errno == EINPROGRESS)) {

@@ -2,11 +2,14 @@
 #pragma once
 
 #include <chrono>
+#include <memory>
 #include <string>
 #include <utility>
 
 #include "tutti/base/clock.h"
 #include "tutti/base/site.h"
+
+struct addrinfo;
 
 namespace tutti::wire {
 
@@ -35,12 +38,22 @@ struct Address {
   static Address parse(const std::string& text, Site site);
 };
 
+struct FreeAddresses {
+  void operator()(addrinfo* first) const noexcept;
+};
+// The system's, one behind the other.
+using Addresses = std::unique_ptr<addrinfo, FreeAddresses>;
+
+// Nothing: `why` says what the system said, or that a name was not resolved by then.
+Addresses resolve(const Address& of, Clock::time_point deadline, std::string& why);
+
 // Throws InvalidArgument or InvalidState with the system's reason. Non-blocking, closed in programs that are started.
 Descriptor listen_on(const std::string& address, Site site);
 // The address a socket is bound to.
 std::string bound_address(int fd);
 
-// One attempt. Nothing in it: `why` says what the system said.
+// One attempt at each. Nothing in it: `why` says what the system said.
+Descriptor connect_to_one_of(const Addresses& addresses, Clock::time_point deadline, std::string& why);
 Descriptor connect_once(const Address& to, Clock::time_point deadline, std::string& why);
 // The same, without waiting for it: of an address as bound_address() gives it. What is sent before it is connected would block.
 Descriptor begin_connecting(const std::string& address, std::string& why);
