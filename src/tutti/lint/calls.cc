@@ -304,7 +304,8 @@ Value Analyser::call_method(const Value& object, NodeId object_node, std::string
       if (is_one_of(name, {"eval", "train", "half", "float", "double", "bfloat16", "requires_grad_", "compile", "apply"}))
         return object;
       if (name == "state_dict") {
-        const Value made = make_container({tensor(object.place, object.sure)}, false);
+        // Often that of a module that is loaded and not moved yet.
+        const Value made = make_container({tensor(object.place, less_sure(object.sure))}, false);
         containers_[made.index].is_dictionary = true;
         return made;
       }
