@@ -42,14 +42,14 @@ BLOCKING = {
 # (file, primitive): why it may stand there all the same.
 MAY_BLOCK = {
     ("src/tutti/mesh/meeting_place.cc", "wait"): "a barrier calls it behind the door, a collective from the mesh's own thread",
-    ("src/tutti/mesh/processes.cc", "wait"): "the mesh's own thread waits to hear who was lost",
-    ("src/tutti/mesh/processes.h", "condition_variable"): "the mesh's own thread waits to hear who was lost",
+    ("src/tutti/mesh/meeting_place.h", "condition_variable"): "who has met waits, as above, to hear who was lost",
     ("src/tutti/base/end_of_process.cc", "semaphore"): "a thread of its own waits for a signal; a process that ends, for its report",
     ("src/tutti/ops/dlpack.cc", "wait"): "a stream waits for a point, not the host",
     ("src/tutti/base/short_lock.cc", "yield"): "a lock held for a few instructions: its holder may have lost its core",
     ("src/tutti/trace/recorder/sleeps.cc", "futex"): "hands on the sleeps of a program that is not ours",
     ("src/tutti/trace/recorder/sleeps.cc", "semaphore"): "hands on the sleeps of a program that is not ours",
     ("src/tutti/trace/recorder/sleeps.cc", "sleep"): "hands on the sleeps of a program that is not ours",
+    ("src/tutti/trace/recorder/work_records.cc", "sleep"): "a thread of the recorder, which asks CUPTI for records twice a second",
     ("src/tools/trace.cc", "wait"): "the command's own child, which is all it has to do",
     ("src/tools/barrier.cc", "wait"): "a command that waits and does nothing else",
     ("src/tools/launch.cc", "poll"): "the launcher is a process without a device",

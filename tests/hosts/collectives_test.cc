@@ -5,6 +5,7 @@
 
 #include <poll.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <stdexcept>
@@ -38,11 +39,12 @@ struct Cut {
 };
 
 // How the first that does not succeed ends, soon after the cut. One follows another, so that it is in the middle of one.
+template <class Failure>
 std::string failure_of(const Mesh& mesh, int rank, const Cut& cut, std::chrono::milliseconds longest) {
   for (;;) {
     try {
       (void)summed(mesh, rank, large);
-    } catch (const Error& e) {
+    } catch (const Failure& e) {
       const auto took =
           std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now().time_since_epoch() - Clock::duration(cut.at.load()));
       require(took <= longest, "it took " + std::to_string(took.count()) + " ms: " + e.what());
@@ -67,8 +69,9 @@ TEST_F(HostsCollectives, GoOverTheLinksBetweenTheHostsAndAreRight) {
 TEST_F(HostsCollectives, EndOnEveryHostWithTheNameOfOneThatWasCutOffInTheMiddle) {
   const Witness<Cut> cut;
   Job job = start(soon, [&](int rank, const Mesh& mesh) {
-    const std::string what = failure_of(mesh, rank, *cut, soon + slack);
     // Who is cut off misses the coordinator first.
+    const std::string what = rank == 2 ? failure_of<CoordinatorLost>(mesh, rank, *cut, soon + slack)
+                                       : failure_of<MemberLost>(mesh, rank, *cut, soon + slack);
     require_in(what, rank == 2 ? "the coordinator at " + Network::address(coordinator_host) : "rank 2 (host2, pid ");
     require_in(what, "nothing was heard of it for");
     (void)thrown_by<Error>([&] { barrier(mesh, {.timeout = 30s}); }, slack);
@@ -86,7 +89,11 @@ TEST_F(HostsCollectives, EndOnEveryHostWhereOneIsCutOffWhileTheyConnect) {
     const Witness<Cut> cut;
     Job job = start(soon, [&](int rank, const Mesh& mesh) {
       board->count.fetch_add(1);
-      (void)failure_of(mesh, rank, *cut, soon + 2 * slack);
+      if (rank == 2) {
+        (void)failure_of<CoordinatorLost>(mesh, rank, *cut, soon + 2 * slack);
+      } else {
+        (void)failure_of<MemberLost>(mesh, rank, *cut, soon + 2 * slack);
+      }
     });
     await_at_least(board->count, world);
     ::poll(nullptr, 0, milliseconds);
@@ -119,7 +126,7 @@ TEST_F(HostsCollectives, EndOnEveryHostWhereTwoCannotReachEachOtherAndNameThem) 
   const Witness<Board> board;
   Job job = start(soon, [&](int rank, const Mesh& mesh) {
     // The coordinator hears of all of them, so nobody is lost.
-    const std::string what = failure_of(mesh, rank, *cut, 4 * soon + 2 * slack);
+    const std::string what = failure_of<KernelFailed>(mesh, rank, *cut, 4 * soon + 2 * slack);
     const bool is_by_1 = what.find("rank 2 cannot be reached from rank 1: its host has answered nothing for") != what.npos;
     const bool is_by_2 = what.find("rank 1 cannot be reached from rank 2: its host has answered nothing for") != what.npos;
     require(is_by_1 || is_by_2, what);
@@ -138,10 +145,33 @@ TEST_F(HostsCollectives, EndOnEveryHostWhereTwoCannotReachEachOtherAndNameThem) 
   job.expect_success();
 }
 
+TEST_F(HostsCollectives, EndOnEveryHostWhereTwoCannotConnectToEachOtherAndNameThem) {
+  const Witness<Cut> cut;
+  const Witness<Board> board;
+  Job job = start(soon, [&](int rank, const Mesh& mesh) {
+    board->count.fetch_add(1);
+    await_at_least(board->stage, 1);
+    const std::string what =
+        failure_of<KernelFailed>(mesh, rank, *cut, std::max<std::chrono::milliseconds>(4s, 3 * soon) + 2 * slack);
+    require_in(what, "was not connected in time to rank");
+    board->count.fetch_add(1);
+    await_at_least(board->stage, 2);
+    require_sum(summed(mesh, rank, 1000));
+  });
+  await_at_least(board->count, world);
+  cut->is_now();
+  network().cut(1, 2);
+  board->stage = 1;
+  await_at_least(board->count, 2 * world);
+  network().heal(1, 2);
+  board->stage = 2;
+  job.expect_success();
+}
+
 TEST_F(HostsCollectives, EndOnEveryHostWhenTheCoordinatorsIsCutOff) {
   const Witness<Cut> cut;
   Job job = start(soon, [&](int rank, const Mesh& mesh) {
-    const std::string what = failure_of(mesh, rank, *cut, soon + slack);
+    const std::string what = failure_of<CoordinatorLost>(mesh, rank, *cut, soon + slack);
     require_in(what, "the coordinator at " + Network::address(coordinator_host));
   });
   await_traffic(2, 4 * large);

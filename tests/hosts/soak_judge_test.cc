@@ -108,6 +108,32 @@ TEST_F(SoakJudge, SeesACoordinatorThatDidNotAnswerThoughItCould) {
   EXPECT_EQ(verdict(), "");
 }
 
+TEST_F(SoakJudge, BelievesThatAnExchangeFailedWhereTwoWereApartForLongOrTheCoordinatorWasLost) {
+  plan_.hosts = 2;
+  plan_.groups = {{0, 1}};
+  std::int64_t collective = 1;
+  while (plan_.step(collective).kind != Step::Kind::all_reduce) ++collective;
+  told(Outcome::exchange_failed).step = collective;
+  EXPECT_NE(verdict().find("could reach each other"), std::string::npos) << verdict();
+  add_fault(Fault::Kind::kill, 1, true);
+  EXPECT_NE(verdict().find("could reach each other"), std::string::npos) << "who is lost is told of as lost: " << verdict();
+  add_fault(Fault::Kind::cut_between, 1, false);
+  EXPECT_NE(verdict().find("could reach each other"), std::string::npos) << "so short a cut changes nothing: " << verdict();
+  faults_.back().begin = start_ - 4 * dead_after;
+  EXPECT_EQ(verdict(), "");
+  faults_.clear();
+  add_fault(Fault::Kind::kill, Fault::coordinator, true);
+  EXPECT_EQ(verdict(), "");
+}
+
+TEST_F(SoakJudge, BelievesThatARankLeftWhichExited) {
+  told(Outcome::lost, {missing(1, Why::left)});
+  add_fault(Fault::Kind::exit, 1, true);
+  EXPECT_NE(verdict().find("rank 1 had not left"), std::string::npos) << verdict();
+  exits_ = {{1, start_ + 12s, 0}};
+  EXPECT_EQ(verdict(), "");
+}
+
 TEST_F(SoakJudge, SeesAnEndThatNobodyCaused) {
   exits_ = {{0, start_ + 11s, 0}, {1, start_ + 11s, -SIGABRT}};
   EXPECT_NE(verdict().find("rank 1 ended with status -6"), std::string::npos) << verdict();

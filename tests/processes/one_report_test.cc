@@ -7,6 +7,7 @@
 #include <random>
 #include <set>
 #include <string>
+#include <tuple>
 
 #include "processes/job.h"
 #include "tutti/tutti.h"
@@ -24,12 +25,14 @@ struct Said {
   char text[world][2048];
 };
 
-class OneReport : public testing::TestWithParam<bool> {};
+// Whether they meet in shared memory, and what they do together.
+class OneReport : public testing::TestWithParam<std::tuple<bool, bool>> {};
 
 }  // namespace
 
 TEST_P(OneReport, IsGivenToAllWhenOneIsKilledAtAnyMoment) {
-  ::setenv("TUTTI_SHARED_MEMORY", GetParam() ? "1" : "0", 1);
+  const auto [is_shared, is_collective] = GetParam();
+  ::setenv("TUTTI_SHARED_MEMORY", is_shared ? "1" : "0", 1);
   const unsigned first = std::random_device()();
   for (unsigned seed = first; seed < first + (is_sanitized() ? 2 : 10); ++seed) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
@@ -40,7 +43,10 @@ TEST_P(OneReport, IsGivenToAllWhenOneIsKilledAtAnyMoment) {
     Job job(world, [&](int rank) {
       simulate_gpus(1);
       const Mesh mesh = create_distributed_mesh({{"x", -1}}, {"GPU:0"});
-      for (int i = 0; i < 2; ++i) barrier(mesh, {.timeout = 30s});
+      for (int i = 0; i < 2; ++i) {
+        barrier(mesh, {.timeout = 30s});
+        (void)read<float>(all_reduce({ones({1000})}, mesh, "x", Reduction::sum)[0]);
+      }
       said->begun.fetch_add(1);
       std::mt19937 own(seed + static_cast<unsigned>(rank));
       try {
@@ -48,7 +54,11 @@ TEST_P(OneReport, IsGivenToAllWhenOneIsKilledAtAnyMoment) {
           // Some are there and some on their way when it happens.
           const auto busy = Clock::now() + std::chrono::microseconds(own() % 2'000);
           while (Clock::now() < busy) {}
-          barrier(mesh, {.name = "step", .timeout = 30s});
+          if (is_collective) {
+            (void)read<float>(all_reduce({ones({1000})}, mesh, "x", Reduction::sum)[0]);
+          } else {
+            barrier(mesh, {.name = "step", .timeout = 30s});
+          }
         }
       } catch (const MemberLost& e) {
         std::strncpy(said->text[rank], e.what(), sizeof said->text[rank] - 1);
@@ -75,7 +85,9 @@ TEST_P(OneReport, IsGivenToAllWhenOneIsKilledAtAnyMoment) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Processes, OneReport, testing::Bool(),
-                         [](const auto& it) { return it.param ? "InSharedMemory" : "AtTheCoordinator"; });
+INSTANTIATE_TEST_SUITE_P(Processes, OneReport, testing::Combine(testing::Bool(), testing::Bool()), [](const auto& it) {
+  return std::string(std::get<1>(it.param) ? "OfACollective" : "OfABarrier") +
+         (std::get<0>(it.param) ? "InSharedMemory" : "AtTheCoordinator");
+});
 
 }  // namespace tutti

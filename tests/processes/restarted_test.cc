@@ -2,8 +2,12 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdlib>
+#include <optional>
+#include <string>
+#include <thread>
 
 #include "processes/restarts.h"
 
@@ -13,12 +17,30 @@ namespace {
 
 using namespace testing_processes;
 
-class Restarted : public testing::TestWithParam<bool> {};
+enum class Way { shared_memory, sockets, shared_memory_under_load };
+
+std::string name_of(const testing::TestParamInfo<Way>& it) {
+  return it.param == Way::shared_memory ? "InSharedMemory" : it.param == Way::sockets ? "ThroughSockets" : "UnderLoad";
+}
+
+class Restarted : public testing::TestWithParam<Way> {
+ protected:
+  void SetUp() override {
+    ::setenv("TUTTI_SHARED_MEMORY", GetParam() == Way::sockets ? "0" : "1", 1);
+    if (GetParam() != Way::shared_memory_under_load) return;
+    const auto several = 3 * static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+    load_.emplace(several, [](int) {
+      for (volatile unsigned spins = 0;;) spins = spins + 1;
+    });
+  }
+
+ private:
+  std::optional<testing_engines::Processes> load_;
+};
 
 }  // namespace
 
 TEST_P(Restarted, MeetsAndExchangesWithTheOthersAgainAndAgain) {
-  ::setenv("TUTTI_SHARED_MEMORY", GetParam() ? "1" : "0", 1);
   const Witness<Rounds> rounds;
   Job job(Rounds::world, [&](int rank) {
     simulate_gpus(1);
@@ -30,7 +52,6 @@ TEST_P(Restarted, MeetsAndExchangesWithTheOthersAgainAndAgain) {
 
 // A loss that one group has been told of is no news in another.
 TEST_P(Restarted, IsMetAtOnceInEveryGroupByThoseWhoKnowOfTheLoss) {
-  ::setenv("TUTTI_SHARED_MEMORY", GetParam() ? "1" : "0", 1);
   const Witness<Board> board;
   Job job(3, [&](int rank) {
     const bool is_second = board->stage != 0;
@@ -70,7 +91,7 @@ TEST_P(Restarted, IsMetAtOnceInEveryGroupByThoseWhoKnowOfTheLoss) {
   job.expect_success();
 }
 
-INSTANTIATE_TEST_SUITE_P(Processes, Restarted, testing::Bool(),
-                         [](const auto& it) { return it.param ? "InSharedMemory" : "ThroughSockets"; });
+INSTANTIATE_TEST_SUITE_P(Processes, Restarted, testing::Values(Way::shared_memory, Way::sockets, Way::shared_memory_under_load),
+                         name_of);
 
 }  // namespace tutti

@@ -15,6 +15,8 @@ using std::chrono::milliseconds;
 // TCP sends again after twice as long each time: a cut of this much is over in less than a death takes.
 constexpr std::int64_t longest_cut = 900;
 constexpr milliseconds fatal = dead_after + dead_after / 2;
+// Who exchanges over a link gives it up after three times a death (docs/mesh.md), and connects anew when it is back.
+constexpr milliseconds lasting = 4 * dead_after;
 
 milliseconds recovery(const Fault& fault) {
   const bool is_cut = fault.kind == Kind::cut || fault.kind == Kind::cut_between;
@@ -32,7 +34,7 @@ void send_signal(pid_t process, int signal) {
 }  // namespace
 
 std::string Fault::to_string(Instant since) const {
-  constexpr const char* words[] = {"kill", "stop", "cut", "cut between", "pause", "slow"};
+  constexpr const char* words[] = {"kill", "exit", "stop", "cut", "cut between", "pause", "slow"};
   const auto at = std::chrono::duration_cast<milliseconds>(begin - since).count();
   const auto until = std::chrono::duration_cast<milliseconds>(end - since).count();
   std::ostringstream out;
@@ -44,7 +46,7 @@ std::string Fault::to_string(Instant since) const {
   }
   if (kind == Kind::cut_between) out << " and " << other;
   out << " at " << at << " ms";
-  if (kind != Kind::kill) out << " until " << until << " ms";
+  if (kind != Kind::kill && kind != Kind::exit) out << " until " << until << " ms";
   return out.str();
 }
 
@@ -64,7 +66,7 @@ Fault Faults::drawn(Instant now) {
     const std::int64_t kills = restarts_ ? 40 : 15;
     const std::int64_t which = between(0, 99);
     if (which < kills) {
-      out.kind = Kind::kill;
+      out.kind = which % 4 == 1 ? Kind::exit : Kind::kill;
       out.is_fatal = true;
       if (which == 0) out.target = Fault::coordinator;
       return out;
@@ -85,7 +87,8 @@ Fault Faults::drawn(Instant now) {
   } else if (chance < 85) {
     out.kind = Kind::cut_between;
     out.other = static_cast<int>(between(0, plan_.hosts));
-    out.end = now + milliseconds(between(20, longest_cut));
+    const bool is_between_ranks = std::max(out.target, out.other) < plan_.hosts;
+    out.end = now + (is_between_ranks && between(0, 3) == 0 ? lasting : milliseconds(between(20, longest_cut)));
   } else {
     out.kind = Kind::cut;
     out.is_fatal = chance >= 97;
@@ -104,7 +107,7 @@ bool Faults::can_begin(const Fault& fault, const Processes& processes) const {
   if (fault.is_fatal && !restarts_ && deaths_ >= plan_.world - 2) return false;
   // One after the other where they could add up to a death. TCP needs some time to be itself again.
   for (const Fault& each : faults_) {
-    if (each.kind == Kind::kill) continue;
+    if (each.kind == Kind::kill || each.kind == Kind::exit) continue;
     const bool is_same_sort = each.is_of_process() == fault.is_of_process();
     const bool is_link = !each.is_of_process() || !fault.is_of_process();
     if (!each.is_over && is_same_sort) return false;
@@ -117,6 +120,7 @@ bool Faults::can_begin(const Fault& fault, const Processes& processes) const {
 void Faults::begin(const Fault& fault, const Processes& processes) const {
   switch (fault.kind) {
     case Kind::kill: return send_signal(process_of(fault, processes), SIGKILL);
+    case Kind::exit: processes.board->seats.at(static_cast<std::size_t>(fault.target)).is_to_exit = true; return;
     case Kind::stop: return send_signal(process_of(fault, processes), SIGSTOP);
     case Kind::cut: return network_->cut(fault.target);
     case Kind::cut_between: return network_->cut(fault.target, fault.other);
@@ -133,7 +137,8 @@ void Faults::end(Fault& fault, Instant now, const Processes& processes) const {
   fault.end = now;
   fault.is_over = true;
   switch (fault.kind) {
-    case Kind::kill: return;
+    case Kind::kill:
+    case Kind::exit: return;
     case Kind::stop: return send_signal(process_of(fault, processes), SIGCONT);
     case Kind::cut: return network_->heal(fault.target);
     case Kind::cut_between: return network_->heal(fault.target, fault.other);

@@ -1,4 +1,4 @@
-// What happens to a round: kills, stops and bad links, at times drawn from its seed.
+// What happens to a round: kills, exits, stops and bad links, at times drawn from its seed.
 #pragma once
 
 #include <sys/types.h>
@@ -15,18 +15,20 @@
 namespace tutti::soak {
 
 struct Fault {
-  enum class Kind : std::uint8_t { kill, stop, cut, cut_between, pause, slow };
+  enum class Kind : std::uint8_t { kill, exit, stop, cut, cut_between, pause, slow };
   static constexpr int coordinator = -1;
 
   Kind kind = Kind::stop;
-  int target = 0;  // a rank of a kill or stop, else a host
+  int target = 0;  // a rank of a kill, exit or stop, else a host
   int other = 0;   // of cut_between
   Instant begin;
   Instant end;            // when it is over, or is to be
-  bool is_fatal = false;  // it lasts longer than a death takes
+  bool is_fatal = false;  // somebody is lost: it lasts longer than a death takes
   bool is_over = false;
 
-  [[nodiscard]] bool is_of_process() const { return kind == Kind::kill || kind == Kind::stop; }
+  [[nodiscard]] bool is_of_process() const { return kind == Kind::kill || kind == Kind::exit || kind == Kind::stop; }
+  // Exchanges between the two fail.
+  [[nodiscard]] bool is_lasting_cut_between() const { return kind == Kind::cut_between && end - begin > 2 * dead_after; }
   [[nodiscard]] std::string to_string(Instant since) const;
 };
 
@@ -34,6 +36,7 @@ struct Fault {
 struct Processes {
   std::vector<pid_t> ranks;
   pid_t coordinator = 0;
+  Board* board = nullptr;
 };
 
 class Faults {

@@ -60,7 +60,8 @@ class Judge {
           say(entry, "the coordinator was well and could be reached");
         return;
       case Outcome::exchange_failed:
-        if (!is_any_doomed(entry, step)) say(entry, "all members were well");
+        if (!is_coordinator_doomed(entry.end) && !is_any_pair_apart(entry, step))
+          say(entry, "all of them who were there could reach each other");
         return;
       case Outcome::mismatch:
       case Outcome::deadlock:
@@ -114,6 +115,18 @@ class Judge {
     });
   }
 
+  // Two of the group, for so long that what was between them is given up.
+  [[nodiscard]] bool is_any_pair_apart(const Entry& entry, const Step& step) const {
+    const std::vector<int>& group = evidence_.plan.groups[step.group];
+    const auto has_one_on = [&](int host) {
+      return std::any_of(group.begin(), group.end(), [&](int rank) { return evidence_.plan.host_of(rank) == host; });
+    };
+    return std::any_of(evidence_.faults.begin(), evidence_.faults.end(), [&](const Fault& fault) {
+      return fault.is_lasting_cut_between() && fault.begin <= entry.end && fault.end + recovery >= entry.begin &&
+             has_one_on(fault.target) && has_one_on(fault.other);
+    });
+  }
+
   // Of the group, since all of it were last seen together by the one that was told.
   [[nodiscard]] bool is_any_doomed(const Entry& entry, const Step& step) const {
     const std::vector<int>& group = evidence_.plan.groups[step.group];
@@ -139,8 +152,15 @@ class Judge {
 
   [[nodiscard]] bool has_ended(int rank, Instant until, Instant since = {}) const {
     return std::any_of(evidence_.exits.begin(), evidence_.exits.end(), [&](const Exit& exit) {
-      // The driver sees an end a moment later than the coordinator.
-      return exit.rank == rank && exit.at >= since && exit.at <= until + milliseconds(200);
+      // The driver sees an end a moment later than the coordinator, which hears of an exit before it is done.
+      const milliseconds later = was_to_exit(rank, exit.at) ? recovery : milliseconds(200);
+      return exit.rank == rank && exit.at >= since && exit.at <= until + later;
+    });
+  }
+
+  [[nodiscard]] bool was_to_exit(int rank, Instant until) const {
+    return std::any_of(evidence_.faults.begin(), evidence_.faults.end(), [&](const Fault& fault) {
+      return fault.kind == Fault::Kind::exit && fault.target == rank && fault.begin <= until;
     });
   }
 

@@ -62,6 +62,7 @@ struct Seat {
   std::atomic<std::int64_t> failed_at;   // the gathering it has tried in vain; -1: none
   std::atomic<std::int64_t> call_began;  // in ticks; 0: in none
   std::atomic<std::int64_t> call_limit;  // in ticks
+  std::atomic<bool> is_to_exit;          // at its next step, in the middle of it
 };
 
 struct Board {

@@ -89,6 +89,7 @@ Round::Round(std::uint64_t seed, const Options& options)
   log_ = appended_memory("log");
   output_ = appended_memory("output");
   processes_.ranks.resize(static_cast<std::size_t>(plan_.world));
+  processes_.board = &*board_;
 }
 
 Round::~Round() {
@@ -147,6 +148,7 @@ void Round::start_rank(int rank, std::int64_t first) {
   seat.step = first;
   seat.failed_at = -1;
   seat.call_began = 0;
+  seat.is_to_exit = false;
   processes_.ranks[static_cast<std::size_t>(rank)] = forked([&] {
     const auto say = [](const char* name, const std::string& value) { ::setenv(name, value.c_str(), 1); };
     say("TUTTI_WORLD_SIZE", std::to_string(plan_.world));

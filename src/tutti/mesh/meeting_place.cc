@@ -19,6 +19,10 @@ using namespace std::chrono_literals;
 // Time for what everybody does right after a meeting, and for the coordinator to hear of a wait.
 constexpr auto sharing_limit = 5s;
 constexpr auto worth_telling = 100ms;
+// What somebody's end brings about may be seen before the coordinator knows of the end.
+constexpr auto news_takes_at_most = 500ms;
+// Not one of the attempts at which a meeting in shared memory failed.
+constexpr std::uint64_t after_meeting = std::uint64_t{1} << 63U;
 constexpr auto log_every = 10s;
 
 std::uint64_t hash_of(std::string_view words) noexcept {
@@ -232,6 +236,30 @@ void MeetingPlace::fail(const Meeting& meeting, const MeetingOutcome& outcome) {
   throw_meeting_failed(std::move(report), meeting.site);
 }
 
+void MeetingPlace::throw_if_lost(const std::string& what, Site site) {
+  const Meeting meeting{.group = group_, .ranks = ranks_, .what = what, .site = site};
+  const MeetingEnd end{.attempt = after_meeting + opening_,
+                       .generation = generation_.load(),
+                       .cause = MeetingReport::Cause::member_lost,
+                       .arrived = ranks_};
+  MeetingReport report = ask(meeting, end, Clock::now() + member_.dead_after());
+  if (report.cause == MeetingReport::Cause::member_lost && report.missing.empty()) return;
+  raise_to(known_, report.as_of);
+  throw_meeting_failed(std::move(report), site);
+}
+
+// Again, where somebody is lost and nobody knows yet who.
+MeetingReport MeetingPlace::ask(const Meeting& meeting, const MeetingEnd& end, Deadline deadline) {
+  MeetingReport report = member_.explain(meeting, end, deadline);
+  if (report.cause != MeetingReport::Cause::member_lost || !report.missing.empty()) return report;
+  {
+    const auto until = Clock::now() + news_takes_at_most;
+    std::unique_lock lock(guard_);
+    is_lost_.wait_until(lock, deadline ? std::min(until, *deadline) : until, [this] { return is_broken(); });
+  }
+  return member_.explain(meeting, end, deadline);
+}
+
 // What this process saw; why it ended is for the coordinator to say, which knows of deaths, circles and the job's end.
 MeetingReport MeetingPlace::explain(const Meeting& meeting, const MeetingOutcome& outcome) {
   MeetingEnd end;
@@ -256,7 +284,7 @@ MeetingReport MeetingPlace::explain(const Meeting& meeting, const MeetingOutcome
     end.waited = std::chrono::round<std::chrono::milliseconds>((is_late ? *meeting.deadline : now) - *outcome.since);
   }
   try {
-    return member_.explain(meeting, end, to_answer(meeting.deadline));
+    return ask(meeting, end, to_answer(meeting.deadline));
   } catch (const CoordinatorLost&) {
     // Who is gone it alone knows; who came is in the memory too.
     if (end.cause == MeetingReport::Cause::member_lost) throw;
@@ -294,6 +322,7 @@ void MeetingPlace::lose(int rank, std::uint64_t ended) {
   lost_.store(std::max(lost_.load(), ended));
   SharedMeeting* const shared = shared_.load();
   if (shared != nullptr && is_broken()) shared->fail();
+  is_lost_.notify_all();
 }
 
 void MeetingPlace::break_circle(const MeetingReport& report) {

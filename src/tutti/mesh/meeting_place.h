@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <condition_variable>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -58,6 +59,9 @@ class MeetingPlace {
   // As they have agreed at the coordinator. For the one thread that meets.
   [[nodiscard]] std::uint64_t opening() const noexcept { return opening_; }
 
+  // After what needed all who met last has failed: throws MemberLost where one of them is gone, or what has ended the job.
+  void throw_if_lost(const std::string& what, Site site);
+
   [[nodiscard]] const std::string& group() const noexcept { return group_; }
   [[nodiscard]] const std::vector<int>& ranks() const noexcept { return ranks_; }
   [[nodiscard]] int index() const noexcept { return index_; }
@@ -82,6 +86,7 @@ class MeetingPlace {
   void let_go() noexcept;
   [[noreturn]] void fail(const Meeting& meeting, const MeetingOutcome& outcome);
   [[nodiscard]] MeetingReport explain(const Meeting& meeting, const MeetingOutcome& outcome);
+  [[nodiscard]] MeetingReport ask(const Meeting& meeting, const MeetingEnd& end, Deadline deadline);
   [[nodiscard]] MeetingReport as_seen_here(const Meeting& meeting, const MeetingEnd& end) const;
 
   Member& member_;
@@ -98,6 +103,7 @@ class MeetingPlace {
   std::uint64_t opening_ = 0;
   std::atomic<std::uint64_t> shared_for_{0};  // what was known when it was shared: a loss told elsewhere counts here too
   std::atomic<std::uint64_t> lost_{0};        // the number of the last end of one of them
+  std::condition_variable is_lost_;
 };
 
 }  // namespace tutti::detail

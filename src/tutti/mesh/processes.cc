@@ -32,10 +32,6 @@ constexpr auto agreeing_limit = 5s;
 // once more. It asks an idle host once a second at most.
 constexpr int silent_after_deaths = 3;
 constexpr std::chrono::milliseconds shortest_silence = 4s;
-// Not one of the attempts at which a meeting in shared memory failed.
-constexpr std::uint64_t after_roll_call = std::uint64_t{1} << 63U;
-// A connection to who has died may end before the coordinator says so.
-constexpr auto news_takes_at_most = 500ms;
 
 // What this process says of itself: what its devices are at, or what it last asked of them.
 std::string doing() {
@@ -109,14 +105,15 @@ class Job {
     // Until what its GPUs have sent is there, and the coordinator has heard.
     const BlockingRegion leaving(SyncReason::shutdown, Site{});
     for (ProcessGroup* group : groups()) group->close();
-    lose(-1, "this process is ending", never_back);
     Member* left = nullptr;
     {
       const std::lock_guard lock(mutex_);
       left = member_.get();
     }
-    // It stays: threads that make collectives may still be at it. Not under the lock: its own thread may be in lose().
+    // First, so that who sees the rest can be told why. It stays: threads that make collectives may still be at it. Not under the
+    // lock: its own thread may be in lose().
     if (left != nullptr) left->leave();
+    lose(-1, "this process is ending", never_back);
   }
 
  private:
@@ -224,16 +221,7 @@ Exchange& ProcessGroup::host_exchange(Site site) {
 
 void ProcessGroup::give_up_exchange(const std::string& what, Site site) {
   wanted_ = opening() + 1;
-  {
-    std::unique_lock lock(guard_);
-    if (!is_lost_.wait_for(lock, news_takes_at_most, [this] { return is_lost(); })) return;
-  }
-  const Meeting meeting{.group = roll_calls_.group(), .ranks = ranks(), .what = what, .site = site};
-  const MeetingEnd end{
-      .attempt = after_roll_call, .generation = generation(), .cause = MeetingReport::Cause::member_lost, .arrived = ranks()};
-  MeetingReport report = member_.explain(meeting, end);
-  raise_to(known_, report.as_of);
-  throw_meeting_failed(std::move(report), site);
+  roll_calls_.throw_if_lost(what, site);
 }
 
 DeviceLine& ProcessGroup::line(const std::string& devices, Device& own) {
@@ -275,7 +263,9 @@ void ProcessGroup::open_exchange(Site site) {
   opened_ = opening();
   const std::string key = text("exchange/", name(), "/", generation, "/", opened_, "/", tries_++);
   const auto size = static_cast<int>(ranks().size());
-  const Deadline limit = Clock::now() + opening_limit;
+  const std::chrono::milliseconds silent_after = std::max(shortest_silence, silent_after_deaths * member_.dead_after());
+  // Two that cannot reach each other do not connect either.
+  const Deadline limit = Clock::now() + std::min<std::chrono::milliseconds>(opening_limit, silent_after);
   std::unique_ptr<Exchange> made;
   std::string fault;
   try {
@@ -288,7 +278,7 @@ void ProcessGroup::open_exchange(Site site) {
                                    .encrypts = environment_bool("TUTTI_ENCRYPT").value_or(true),
                                    .stop = stop,
                                    .ranks = ranks(),
-                                   .silent_after = std::max(shortest_silence, silent_after_deaths * member_.dead_after())});
+                                   .silent_after = silent_after});
     }
   } catch (const Error& e) {
     fault = e.message();
@@ -317,7 +307,6 @@ void ProcessGroup::lose(int rank, const std::string& why, std::uint64_t ended) {
       if (exchange_ != nullptr) exchange_->fail(why.c_str());
     }
   }
-  is_lost_.notify_all();
   for (DeviceLine* line : lines()) line->fail(why, ended);
 }
 

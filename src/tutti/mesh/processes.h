@@ -1,7 +1,6 @@
 // The job's processes and the groups of them that work together. For the files of this module.
 #pragma once
 
-#include <condition_variable>
 #include <memory>
 #include <mutex>
 #include <stop_token>
@@ -66,7 +65,6 @@ class ProcessGroup {
   int tries_ = 0;               // so many were made for it, by all
   std::uint64_t wanted_ = 0;    // opening: another than that of an exchange that failed
   std::mutex guard_;
-  std::condition_variable is_lost_;
   Exchange* exchange_ = nullptr;  // as owned_, once it counts
   std::stop_source gives_up_;     // opening one
   std::string lost_;              // why; empty: nobody ever was
