@@ -20,50 +20,42 @@ class Generator {
   ~Generator() = default;
 
   // Begins anew, with the numbers of that seed.
-  void set_seed(std::uint64_t seed) noexcept;
+  void set_seed(std::uint64_t seed) noexcept { set_position({.key = seed}); }
   // The last one.
-  [[nodiscard]] std::uint64_t seed() const noexcept;
+  [[nodiscard]] std::uint64_t seed() const noexcept { return state_->seed(); }
 
   struct Reserved {
     std::uint64_t key = 0;
     std::uint64_t counter = 0;  // the first block
   };
   // So many blocks, which nobody else gets from this generator: for draws with this key and counter.
-  Reserved reserve(std::uint64_t blocks) noexcept;
+  Reserved reserve(std::uint64_t blocks) noexcept { return state_->reserve(blocks); }
 
   // Where it stands, for checkpoints: one that is set there draws what this one is about to draw.
-  [[nodiscard]] Reserved position() const noexcept;
-  void set_position(const Reserved& position) noexcept;
+  [[nodiscard]] Reserved position() const noexcept { return state_->position(); }
+  void set_position(const Reserved& position) noexcept { state_->set_position(position); }
 
   // What it hands out numbers from. Who keeps a call holds it: its draws go on when the generator is gone.
-  class State;
+  class State final : public Counted {
+   public:
+    explicit State(std::uint64_t seed) noexcept : key_(seed) {}
+    void release() noexcept { delete this; }
+
+    [[nodiscard]] std::uint64_t seed() const noexcept { return key_.load(); }
+    Reserved reserve(std::uint64_t blocks) noexcept;
+    [[nodiscard]] Reserved position() const noexcept;
+    void set_position(const Reserved& position) noexcept;
+
+   private:
+    std::atomic<std::uint64_t> key_;
+    std::atomic<std::uint64_t> counter_{0};
+    std::atomic<std::uint64_t> version_{0};  // odd while a seed is being set
+  };
   [[nodiscard]] State& state() const noexcept { return *state_; }
 
  private:
   Ref<State> state_;
 };
-
-class Generator::State final : public Counted {
- public:
-  explicit State(std::uint64_t seed) noexcept : key_(seed) {}
-  void release() noexcept { delete this; }
-
-  [[nodiscard]] std::uint64_t seed() const noexcept { return key_.load(); }
-  Reserved reserve(std::uint64_t blocks) noexcept;
-  [[nodiscard]] Reserved position() const noexcept;
-  void set_position(const Reserved& position) noexcept;
-
- private:
-  std::atomic<std::uint64_t> key_;
-  std::atomic<std::uint64_t> counter_{0};
-  std::atomic<std::uint64_t> version_{0};  // odd while a seed is being set
-};
-
-inline void Generator::set_seed(std::uint64_t seed) noexcept { set_position({.key = seed}); }
-inline std::uint64_t Generator::seed() const noexcept { return state_->seed(); }
-inline Generator::Reserved Generator::reserve(std::uint64_t blocks) noexcept { return state_->reserve(blocks); }
-inline Generator::Reserved Generator::position() const noexcept { return state_->position(); }
-inline void Generator::set_position(const Reserved& position) noexcept { state_->set_position(position); }
 
 // Numbers a call takes from a generator when it runs; its attributes begin with the key and the counter to be filled in. Calls
 // that follow each other may be parts of one draw: the first of them takes the blocks of all.
