@@ -40,7 +40,9 @@ std::string in_replay(int number, Site captured, std::string told) {
 TEST_P(ReplayFailures, ABadIndexIsBlamedOnItsOpItsLineAndItsReplay) {
   const Site line;
   const Site captured;
-  const auto function = [&](const Tensor& x, const Tensor& index) { return std::vector{index_select(x, 0, index, line) * 2, x + 1}; };
+  const auto function = [&](const Tensor& x, const Tensor& index) {
+    return std::vector{index_select(x, 0, index, line) * 2, x + 1};
+  };
   const auto step = capture(function, {}, captured);
   const Tensor good = constant({0, 3});
   const Tensor bad = constant({0, 9});

@@ -83,7 +83,9 @@ auto custom_gradient(F function, StatedGradient backward, Site site = {}) {
 template <class F>
 auto checkpoint(F function, Site site = {}) {
   return [function = std::move(function), site](const auto&... given) {
-    const auto call = [function, arguments = std::tuple<std::remove_cvref_t<decltype(given)>...>(given...)] { return std::apply(function, arguments); };
+    const auto call = [function, arguments = std::tuple<std::remove_cvref_t<decltype(given)>...>(given...)] {
+      return std::apply(function, arguments);
+    };
     std::optional<std::remove_cvref_t<decltype(call())>> result;
     const auto first = [&] {
       result.emplace(call());
