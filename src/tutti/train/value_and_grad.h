@@ -37,9 +37,7 @@ constexpr bool any_holds_variables(std::index_sequence<i...>) {
 
 template <class T>
 constexpr bool holds_variables() {
-  if constexpr (std::same_as<T, ShardedTensor>) {
-    return false;
-  } else if constexpr (std::same_as<T, Variable> || SaysItsMembers<T>) {
+  if constexpr (std::same_as<T, Variable> || (SaysItsMembers<T> && !std::same_as<T, ShardedTensor>)) {
     return true;
   } else if constexpr (TupleLike<T>) {
     return any_holds_variables<T>(std::make_index_sequence<std::tuple_size_v<T>>{});
