@@ -22,7 +22,7 @@ void sum_over_replicas(ShardedTensor& gradient, Site site) {
 
 void FirstTensor::after(const ShardedTensor& value) {
   if (!value.is_defined() || found.ref().get() != value.shards().front().ref().get()) return;
-  if (value.shape() != Shape{} && !(value.shards().front().size() == 1 && value.layout().is_fully_replicated())) {
+  if (!value.shape().empty() && !(value.shards().front().size() == 1 && value.layout().is_fully_replicated())) {
     throw NoGradient(text("a gradient of a sharded tensor of shape ", to_string(value.shape()),
                           " was asked for: it must be one number. Take its sum or mean first"),
                      site);
