@@ -112,7 +112,8 @@ TEST_P(MirroredFit, GoesOnFromACheckpointWithTheSameBits) {
   const auto fresh = [&](std::uint64_t seed) {
     set_seed(seed);
     Model<DroppingNet> out(over, [] { return DroppingNet{}; });
-    out.compile(classifier(adam(0.02)));
+    // A replay holds the locks of all its variables, of which the thread sanitizer follows 64.
+    out.compile(classifier(GetParam() < 4 ? OptimizerOf(adam(0.02)) : OptimizerOf(sgd(0.1))));
     return out;
   };
   const Model<DroppingNet> whole = fresh(1);
