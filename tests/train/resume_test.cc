@@ -100,6 +100,7 @@ TEST_F(Resumed, TellsMeansOverAllOfTheEpochItGoesOnIn) {
   static_cast<void>(one.fit(data(), {.callbacks = {on_step_end([&](Training& training) {
                                        const auto found = training.values().find("loss");
                                        if (found != training.values().end()) told.push_back(found->second);
+                                       sync_devices();  // so that what was asked for is there at the next step
                                      })},
                                      .verbose = quiet,
                                      .resume = path()}));
