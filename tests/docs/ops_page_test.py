@@ -44,6 +44,7 @@ NOT_CATALOGUED = {
     "MirroredStrategy::replicas": "a fact about a strategy",
     "MirroredStrategy::replicas_in_sync": "a fact about a strategy",
     "Generator": "hands out random numbers to functions",
+    "State": "what a generator hands out numbers from",
     "default_generator": "a setting",
     "set_seed": "a setting",
     "Mesh": "facts about a mesh",
