@@ -46,7 +46,7 @@ void prepare_behind_gate(const KernelCall& call, KernelContext&) { call.attribut
 
 Gate* settling_gate = nullptr;
 
-// Called while the work is settled.
+// Called while the work is retired.
 std::string describe_behind_gate(const cuda::Trap&) {
   if (settling_gate != nullptr) settling_gate->pass();
   return "noted by the test";
@@ -157,7 +157,7 @@ TEST_F(GpuPrepare, AskingWhetherWorkIsDoneWaitsForNobodyWhoSettles) {
   const bool came_back = asked.wait_for(20s) == std::future_status::ready;
   gate.open();
   EXPECT_TRUE(came_back) << "the question waited for the lock";
-  EXPECT_FALSE(asked.get()) << "what is not settled is not done";
+  EXPECT_FALSE(asked.get()) << "what is not retired is not done";
   settler.join();
   EXPECT_TRUE(noted.is_ready());
   EXPECT_TRUE(comes_true([&] { return plain.is_ready(); }));
@@ -165,7 +165,7 @@ TEST_F(GpuPrepare, AskingWhetherWorkIsDoneWaitsForNobodyWhoSettles) {
   EXPECT_THROW((void)item<float>(noted), KernelFailed) << "a value that failed stays failed";
 }
 
-// Failures are told by the time a value is said to be ready, whoever settled it.
+// Failures are told by the time a value is said to be ready, whoever retired it.
 TEST_F(GpuPrepare, WhatIsSaidToBeReadyHasItsFailure) {
   for (int round = 0; round < 200; ++round) {
     const Tensor bad = misbehave(ones({4}), Misdeed::throws);

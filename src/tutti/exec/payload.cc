@@ -13,7 +13,7 @@ namespace tutti {
 
 namespace {
 
-// A payload is a Head and the failure cells of the operands, which is all that settling needs; in a whole one the call itself
+// A payload is a Head and the failure cells of the operands, which is all that retiring needs; in a whole one the call itself
 // follows. What does not fit lies on the heap, from the cells on.
 struct Head {
   std::byte* spilled;
@@ -109,7 +109,7 @@ class Cells {
     return nullptr;
   }
   // The outputs hold what the call left: a failure, its own or an input's, or a value. Returns what is to be reported.
-  [[nodiscard]] FailureRef settle(const FailureRef& own) const noexcept {
+  [[nodiscard]] FailureRef resolve(const FailureRef& own) const noexcept {
     if (const FailureRef inherited = of_inputs()) [[unlikely]] {
       spoil(inherited);
       return nullptr;  // reported where it arose
@@ -213,7 +213,7 @@ FailureRef run_call(const KernelCall& call, std::size_t operand_count, Kernel ke
                     const std::string& device, const FailureRef& fault) noexcept {
   const Cells cells(call, operand_count);
   if (fault) [[unlikely]]
-    return cells.settle(fault);
+    return cells.resolve(fault);
   if (const FailureRef inherited = cells.of_inputs()) [[unlikely]] {
     cells.spoil(inherited);
     return nullptr;  // reported where it arose
@@ -232,7 +232,7 @@ FailureRef issue_call(const KernelCall& call, Kernel kernel, KernelContext& cont
 }
 
 FailureRef settle_call(const KernelCall& call, std::size_t operand_count, const FailureRef& own) noexcept {
-  return Cells(call, operand_count).settle(own);
+  return Cells(call, operand_count).resolve(own);
 }
 
 void abandon_call(const KernelCall& call, std::size_t operand_count, const FailureRef& why) noexcept {
@@ -254,7 +254,7 @@ const WorkKind packed_call_kind{
       cells.abandon(why);
       cells.free_spilled();
     },
-    // Whether the inputs have failed is not known yet: the kernel may compute on what is not there, and settling says so.
+    // Whether the inputs have failed is not known yet: the kernel may compute on what is not there, and retiring it says so.
     [](const void* from, RunContext& run) noexcept -> FailureRef {
       const auto& source = *static_cast<const CallSource*>(from);
       KernelContext context{run.parallel, &run.stream};
@@ -267,7 +267,7 @@ const WorkKind packed_call_kind{
     },
     [](void* payload, const FailureRef& own) noexcept -> FailureRef {
       Cells cells(payload);
-      FailureRef report = cells.settle(own);
+      FailureRef report = cells.resolve(own);
       cells.free_spilled();
       return report;
     },

@@ -119,7 +119,7 @@ class Editor {
            });
   }
 
-  // All of one piece of memory into another on the same device, element by element in row order.
+  // All of one piece of memory into another on the same device, element by element in row-major order.
   [[nodiscard]] bool is_plain_copy(const RecordedLaunch& launch) const {
     if (launch.op->kind != OpKind::copy || launch.uses.size() != 2 || launch.inputs != 1 || launch.outputs != 1) return false;
     const Operand& from = launch.operands[0];

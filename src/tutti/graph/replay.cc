@@ -79,7 +79,7 @@ struct ReplayWork {
     return first;
   }
 
-  FailureRef settle(const FailureRef& own) const noexcept {
+  FailureRef retire(const FailureRef& own) const noexcept {
     FailureRef report;
     {
       const std::lock_guard lock(part().mutex);
@@ -122,7 +122,7 @@ constexpr WorkKind replay_kind{
     [](void* payload, const FailureRef& why) noexcept { ReplayWork::from(payload).abandon(why); },
     [](const void* source, RunContext& context) noexcept { return ReplayWork::from(source).issue(context); },
     [](void* payload, RunContext& context) noexcept { return ReplayWork::from(payload).issue(context); },
-    [](void* payload, const FailureRef& own) noexcept { return ReplayWork::from(payload).settle(own); },
+    [](void* payload, const FailureRef& own) noexcept { return ReplayWork::from(payload).retire(own); },
 };
 
 }  // namespace

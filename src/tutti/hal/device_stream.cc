@@ -14,7 +14,7 @@ bool is_told(const DeviceStream::ReportedFailure& each) { return each.failure->i
 DeviceStream::DeviceStream(Device& device, StreamOptions options)
     : device_(device), options_(options), id_(open_timeline(*this)), timeline_(timeline(id_)) {}
 
-DeviceStream::~DeviceStream() { retire_timeline(id_); }
+DeviceStream::~DeviceStream() { close_timeline(id_); }
 
 std::shared_ptr<TimeMark> DeviceStream::make_time_mark() { return std::make_shared<HostTimeMark>(); }
 

@@ -65,7 +65,7 @@ bool block_until_done(std::span<const TimelinePoint> points, Deadline deadline, 
   for (const TimelinePoint& point : points) {
     if (is_done(point)) continue;
     DeviceStream* producer = timeline(point.stream).stream();
-    if (producer == nullptr) continue;  // a stream retires only when all its work is done
+    if (producer == nullptr) continue;  // a stream goes only when all its work is done
     last = point;
     all_done = producer->block_until(point.value, deadline) && all_done;
   }

@@ -11,7 +11,7 @@ void IdleSince::begin(SiteAccount& cause) noexcept {
   cause_.store(&cause, std::memory_order_release);
 }
 
-void IdleSince::settle() noexcept {
+void IdleSince::charge() noexcept {
   SiteAccount* cause = cause_.exchange(nullptr, std::memory_order_acquire);
   if (cause == nullptr) return;  // another thread did
   cause->device_idle.fetch_add(now() - since_.load(std::memory_order_relaxed), std::memory_order_relaxed);

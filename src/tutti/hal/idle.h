@@ -18,11 +18,11 @@ class IdleSince {
   void end() noexcept {
     if constexpr (!keeps_ledger) return;
     if (cause_.load(std::memory_order_relaxed) != nullptr) [[unlikely]]
-      settle();
+      charge();
   }
 
  private:
-  void settle() noexcept;
+  void charge() noexcept;
 
   std::atomic<Nanoseconds> since_{0};
   std::atomic<SiteAccount*> cause_{nullptr};

@@ -17,7 +17,7 @@ namespace {
 struct Table {
   std::mutex mutex;
   std::uint32_t next = 1;  // 0 is StreamId::none
-  std::vector<std::uint32_t> retired;
+  std::vector<std::uint32_t> free_numbers;
 };
 
 Table& table() {
@@ -116,9 +116,9 @@ StreamId open_timeline(DeviceStream& stream) {
   Table& all = table();
   const std::lock_guard lock(all.mutex);
   std::uint32_t id = 0;
-  if (!all.retired.empty()) {
-    id = all.retired.back();
-    all.retired.pop_back();
+  if (!all.free_numbers.empty()) {
+    id = all.free_numbers.back();
+    all.free_numbers.pop_back();
   } else {
     const std::uint32_t block = all.next / detail::timelines_per_block;
     if (block >= detail::most_timeline_blocks) throw std::length_error("tutti: more than a million streams are open");
@@ -131,12 +131,12 @@ StreamId open_timeline(DeviceStream& stream) {
   return StreamId{id};
 }
 
-void retire_timeline(StreamId id) noexcept {
+void close_timeline(StreamId id) noexcept {
   timeline(id).stream_.store(nullptr, std::memory_order_release);
   timeline(id).is_remote_.store(false, std::memory_order_relaxed);
   Table& all = table();
   const std::lock_guard lock(all.mutex);
-  all.retired.push_back(index_of(id));
+  all.free_numbers.push_back(index_of(id));
 }
 
 }  // namespace tutti

@@ -18,7 +18,7 @@ namespace detail {
 struct SiteAccount;
 }
 
-// Timelines live for ever, so asking about a point of a stream that is gone is safe: all its work is done. A retired
+// Timelines live for ever, so asking about a point of a stream that is gone is safe: all its work is done. Such a
 // timeline is handed to a later stream, whose values go on where the earlier ones ended.
 class alignas(64) Timeline {
  public:
@@ -74,7 +74,7 @@ class alignas(64) Timeline {
 
  private:
   friend StreamId open_timeline(DeviceStream& stream);
-  friend void retire_timeline(StreamId id) noexcept;
+  friend void close_timeline(StreamId id) noexcept;
   struct Waiter {
     std::uint64_t value;
     Notify notify;
@@ -112,7 +112,7 @@ std::uint64_t completed_by_all_streams();
 // A timeline for a new stream.
 StreamId open_timeline(DeviceStream& stream);
 // The stream has drained and is going away.
-void retire_timeline(StreamId id) noexcept;
+void close_timeline(StreamId id) noexcept;
 
 // Never for StreamId::none.
 inline Timeline& timeline(StreamId id) noexcept {
@@ -121,8 +121,8 @@ inline Timeline& timeline(StreamId id) noexcept {
       std::memory_order_acquire)[i % detail::timelines_per_block];
 }
 
-// Waits for no lock and makes no system call. Done means settled: failures are told, memory may be had. On a remote stream
-// whoever asks settles what the device has shown; while another thread does, the answer may be "not yet".
+// Waits for no lock and makes no system call. Done means retired: failures are told, memory may be had. On a remote stream
+// whoever asks retires what the device has shown; while another thread does, the answer may be "not yet".
 inline bool is_done(TimelinePoint point) noexcept {
   return point.stream == StreamId::none || timeline(point.stream).is_done(point.value);
 }

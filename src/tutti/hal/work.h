@@ -23,21 +23,21 @@ struct RunContext {
   FailureRef fault;
 };
 
-// Work lives in the caller's hands (the source) until it is packed into the stream's payload. Exactly one of run, settle and
+// Work lives in the caller's hands (the source) until it is packed into the stream's payload. Exactly one of run, retire and
 // abandon is called, once, and is the end of the payload. None of them may throw: a failure goes into the cells of what the
 // work writes, and is returned so that the stream can report it at a sync.
 struct WorkKind {
-  // Everything, or (`whole` is false) only what settle and abandon need, because the work is issued from the source.
+  // Everything, or (`whole` is false) only what retire and abandon need, because the work is issued from the source.
   void (*pack)(const void* source, void* payload, bool whole);
   // By a thread of the host: the work is done when this returns.
   FailureRef (*run)(void* payload, RunContext& context) noexcept;
   void (*abandon)(void* payload, const FailureRef& why) noexcept;
   // On hardware that works by itself there are two steps: issue hands the work over, from the source if that is still there
-  // or from a whole payload; settle follows in the order of the stream when it is done, with what issue or the hardware had
+  // or from a whole payload; retire follows in the order of the stream when it is done, with what issue or the hardware had
   // to complain about. Null: never given to such a stream.
   FailureRef (*issue_source)(const void* source, RunContext& context) noexcept = nullptr;
   FailureRef (*issue)(void* payload, RunContext& context) noexcept = nullptr;
-  FailureRef (*settle)(void* payload, const FailureRef& own) noexcept = nullptr;
+  FailureRef (*retire)(void* payload, const FailureRef& own) noexcept = nullptr;
 };
 
 struct Work {

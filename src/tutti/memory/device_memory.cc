@@ -118,7 +118,7 @@ DeviceMemory::State::Awaited DeviceMemory::State::await_pending(std::size_t bloc
 Block* DeviceMemory::State::allocate_under_pressure(std::size_t bytes, StreamId stream, std::string& stalled, Site site) {
   const auto retry = [&]() -> Block* {
     const HoldPool hold(mutex, site);
-    pool().settle();
+    pool().reclaim_all();
     return take(bytes, stream, site);
   };
   {
@@ -135,7 +135,7 @@ Block* DeviceMemory::State::allocate_under_pressure(std::size_t bytes, StreamId 
     if (Block* block = retry()) return block;
   }
   const HoldPool hold(mutex, site);
-  pool().settle();
+  pool().reclaim_all();
   // Memory in pieces: give the pieces back and map them again as one.
   if (pool().fits_after_trim(bytes)) stack.trim(site);
   return take(bytes, stream, site);

@@ -56,7 +56,7 @@ class PoolResource {
   // Gives every granule nobody uses back to the layer below.
   std::uint64_t trim(Site site);
   // Makes free and whole all memory whose uses are done.
-  void settle() noexcept {
+  void reclaim_all() noexcept {
     pending_.reclaim_all([this](Block& block) noexcept { put_clean(block); });
     flush_quick();
   }

@@ -13,7 +13,7 @@ Block* PoolResource<Upstream>::allocate_slowly(std::uint64_t units, StreamId str
   flush_quick();
   if (Block* block = take_free(units)) return block;
   if (grow(units, site)) return take_free(units);
-  settle();
+  reclaim_all();
   if (Block* block = take_free(units)) return block;
   if (stream == StreamId::none) return nullptr;
   // Its uses stay on record, so the next writer comes after them on the device; the host need not wait.
@@ -107,7 +107,7 @@ Extent PoolResource<Upstream>::whole_granules(const Block& block) const noexcept
 
 template <MappedMemory Upstream>
 std::uint64_t PoolResource<Upstream>::trim(Site site) {
-  settle();
+  reclaim_all();
   std::uint64_t given_back = 0;
   slab_.for_each([&](Block& block) {
     const Extent hole = block.state == BlockState::free ? whole_granules(block) : Extent{};

@@ -48,7 +48,7 @@ void infer_log_determinant(Inference& in) {
   in.output(in.dtype(0), without_last(in.shape(0), 2));
 }
 
-// The front end has brought both to one dtype and the same leading axes.
+// The front end has given both one dtype and the same leading axes.
 void infer_solve(Inference& in) {
   in.expect_inputs(2);
   expect_square(in);

@@ -14,7 +14,7 @@ namespace tutti {
 
 namespace {
 
-// The front end has brought both to one dtype and to the same leading axes.
+// The front end has given both one dtype and to the same leading axes.
 void infer_matmul(Inference& in) {
   in.expect_inputs(2);
   const Shape& a = in.shape(0);

@@ -37,7 +37,7 @@ struct ReductionOptions {
 
 struct SumOptions {
   bool keepdims = false;
-  std::optional<DType> dtype = {};  // of the result; elements are brought to it first
+  std::optional<DType> dtype = {};  // of the result; elements are cast to it first
 };
 
 // Integers and bools are summed as int64; floats keep their dtype and are added pairwise.

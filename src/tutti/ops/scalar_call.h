@@ -36,7 +36,7 @@ inline const OpRow& scalar_row = register_op({.name = F::op.name,
 
 // The dtype of an argument; numbers alone are f32, i64 or bool.
 DType dtype_of_arg(const TensorArg& arg, Site site);
-// The dtype several arguments are brought to; a number takes that of the tensors it meets.
+// The dtype several arguments are cast to; a number takes that of the tensors it meets.
 DType common_dtype(std::initializer_list<const TensorArg*> args, Site site);
 
 Tensor call_scalar_op(const OpRow& row, std::initializer_list<TensorArg*> args, Site site, CalledAs as = {});

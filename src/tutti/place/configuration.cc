@@ -191,7 +191,7 @@ DeviceDetails get_device_details(const PhysicalDevice& device, Site site) {
 
 std::vector<std::string> missing_devices(Site) {
   const std::lock_guard lock(configuration().mutex);
-  (void)physical_devices(configuration());  // settles what is simulated
+  (void)physical_devices(configuration());  // decides what is simulated
   std::vector<std::string> out;
   for (const Backend* backend : registered_backends()) {
     if (std::string why = backend->why_none(); !why.empty()) out.push_back(std::move(why));

@@ -29,9 +29,9 @@ bool is_debugging() {
   return answer;
 }
 
-// One for all CUDA streams: work of one is settled after work of others that it came after. Who only asks whether work is done
+// One for all CUDA streams: work of one is retired after work of others that it came after. Who only asks whether work is done
 // tries it and goes away, so letting it go must cost no system call.
-constinit ShortLock settling;
+constinit ShortLock retiring;
 
 CudaStream* as_cuda(DeviceStream* stream) noexcept {
   return stream != nullptr && stream->device().backend() == BackendKind::cuda ? static_cast<CudaStream*>(stream) : nullptr;
@@ -66,7 +66,7 @@ CudaStream::CudaStream(Device& device, const StreamOptions& options, cuda::Conte
   // A timeline is handed on from stream to stream, and its values go on.
   const std::uint64_t start = own_timeline().submitted();
   for (auto* counter : {&issued_, &asked_, &wanted_, &watched_}) counter->store(start, std::memory_order_relaxed);
-  settled_ = start;
+  retired_ = start;
   traps_.resize(ring_.size());
   properties_ = &context_.properties();
   set_prepared(false);
@@ -168,7 +168,7 @@ bool CudaStream::launch(std::uint64_t value, const void* source) noexcept {
 }
 
 FailureRef CudaStream::launch_now(WorkRing::Slot& work, std::uint64_t value, const void* source) noexcept {
-  if (context_.is_lost()) return nullptr;  // settling says so
+  if (context_.is_lost()) return nullptr;  // retiring it says so
   if (value <= cancelled_up_to_.load(std::memory_order_acquire)) {
     return std::make_shared<const Failure>(FailureKind::cancelled, "it was cancelled before it started", work.function,
                                            device().name(), work.site);
@@ -241,29 +241,29 @@ std::uint64_t CudaStream::shown() const noexcept {
 
 void CudaStream::look() noexcept {
   if (shown() <= own_timeline().completed()) return;
-  // Work is done when it is settled, for then its failures are told; who finds another thread settling hears "not yet".
-  const std::unique_lock lock(settling, std::try_to_lock);
-  if (lock) settle_up_to(shown());
+  // Work is done when it is retired, for then its failures are told; who finds another thread retiring hears "not yet".
+  const std::unique_lock lock(retiring, std::try_to_lock);
+  if (lock) retire_up_to(shown());
 }
 
 void CudaStream::catch_up() noexcept {
   if (shown() <= own_timeline().completed()) return;
-  const std::lock_guard lock(settling);
-  settle_up_to(shown());
+  const std::lock_guard lock(retiring);
+  retire_up_to(shown());
 }
 
-void CudaStream::settle_up_to(std::uint64_t value) noexcept {
-  if (settled_ >= value) return;
-  while (settled_ < value) {
-    for (const TimelinePoint& point : ring_.at(settled_ + 1).comes_after()) {
+void CudaStream::retire_up_to(std::uint64_t value) noexcept {
+  if (retired_ >= value) return;
+  while (retired_ < value) {
+    for (const TimelinePoint& point : ring_.at(retired_ + 1).comes_after()) {
       CudaStream* producer = as_cuda(timeline(point.stream).stream());
       // This work ran after it, so it is done whether the device has shown it or not.
-      if (producer != nullptr && producer != this) producer->settle_up_to(point.value);
+      if (producer != nullptr && producer != this) producer->retire_up_to(point.value);
     }
-    settle(settled_ + 1);
-    ++settled_;
+    retire(retired_ + 1);
+    ++retired_;
   }
-  own_timeline().advance(settled_);
+  own_timeline().advance(retired_);
 }
 
 void CudaStream::record_run(std::uint64_t value, const WorkRing::Slot& work) noexcept {
@@ -286,7 +286,7 @@ void CudaStream::record_run(std::uint64_t value, const WorkRing::Slot& work) noe
                    .value = value});
 }
 
-void CudaStream::settle(std::uint64_t value) noexcept {
+void CudaStream::retire(std::uint64_t value) noexcept {
   WorkRing::Slot& work = ring_.at(value);
   if (has_runs_.load(std::memory_order_acquire)) [[unlikely]]
     record_run(value, work);
@@ -309,7 +309,7 @@ void CudaStream::settle(std::uint64_t value) noexcept {
   }
   if (own && own->kind == FailureKind::cancelled) {
     work.kind->abandon(work.payload.data(), own);
-  } else if (FailureRef failure = work.kind->settle(work.payload.data(), own)) {
+  } else if (FailureRef failure = work.kind->retire(work.payload.data(), own)) {
     report(std::move(failure), {id(), value});
   }
   ring_.resolved(work);

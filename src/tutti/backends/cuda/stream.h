@@ -1,4 +1,4 @@
-// A CUDA stream as a DeviceStream: work is launched by the thread that submits it, and settled when the device has shown that
+// A CUDA stream as a DeviceStream: work is launched by the thread that submits it, and retired when the device has shown that
 // it is done.
 #pragma once
 
@@ -86,9 +86,9 @@ class CudaStream final : public DeviceStream, public cuda::Queue {
   void complain(std::uint64_t value, FailureRef failure);
   FailureRef take_complaint(std::uint64_t value);
   void record_run(std::uint64_t value, const WorkRing::Slot& work) noexcept;
-  // With the settling lock of all CUDA streams held: in the order of the stream, what it comes after first.
-  void settle_up_to(std::uint64_t value) noexcept;
-  void settle(std::uint64_t value) noexcept;
+  // With the retiring lock of all CUDA streams held: in the order of the stream, what it comes after first.
+  void retire_up_to(std::uint64_t value) noexcept;
+  void retire(std::uint64_t value) noexcept;
 
   // The value the device has shown; everything that was launched, once the context is lost.
   [[nodiscard]] std::uint64_t shown() const noexcept;
@@ -117,7 +117,7 @@ class CudaStream final : public DeviceStream, public cuda::Queue {
   std::map<std::uint64_t, FailureRef> complaints_;  // of launches that failed or were cancelled
   std::atomic<bool> has_complaints_{false};
   std::vector<cuda::DescribeTrap> traps_;  // by slot; armed where not null
-  std::uint64_t settled_ = 0;              // under the settling lock
+  std::uint64_t retired_ = 0;              // under the retiring lock
   cuda::Trap* graph_traps_ = nullptr;      // while a graph is recorded
   std::vector<cuda::DescribeTrap> graph_describes_;
   struct Run {

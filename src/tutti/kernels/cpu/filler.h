@@ -10,7 +10,7 @@
 
 namespace tutti::kernels {
 
-// One element, put into any number of places side by side.
+// One element, put into any number of contiguous places.
 class Filler {
  public:
   Filler(const std::byte* value, std::size_t size)

@@ -108,7 +108,7 @@ void multiply_panels(std::int64_t m, std::int64_t n, std::int64_t k, const T* a,
   }
 }
 
-// Any dtype and strides: panels are copied side by side as the working type, multiplied, and the sum is rounded once.
+// Any dtype and strides: panels are packed as the working type, multiplied, and the sum is rounded once.
 template <class T>
 void multiply_packed(const Matrix& a, const Matrix& b, const Matrix& c) {
   constexpr std::int64_t most_rows = 256;

@@ -11,7 +11,7 @@ namespace tutti::kernels {
 
 namespace {
 
-// One channel of one image of an operand, read and written as W, side by side.
+// One channel of one image of an operand, read and written as W, contiguous.
 template <class W>
 class Planes {
  public:
@@ -82,7 +82,7 @@ void for_each_output(const WindowAttributes& window, Body&& body) {
   }
 }
 
-// body(inputs, output): planes side by side, the output's zero, for each channel of each image.
+// body(inputs, output): contiguous planes, the output's zero, for each channel of each image.
 template <class W, class Body>
 void for_each_plane(const KernelCall& call, Parallel& parallel, const Body& body) {
   const auto window = call.attributes->as<WindowAttributes>();

@@ -11,7 +11,7 @@
 namespace tutti::kernels {
 
 // What is known of the elements seen so far: one number (their sum), or two (their mean, and the sum of the squared distances
-// from it). Those of many reductions lie in planes: the first numbers side by side, the second ones `step` further.
+// from it). Those of many reductions are in planes: the first numbers contiguous, the second ones `step` further.
 template <class T>
 struct States {
   T* first = nullptr;

@@ -61,7 +61,7 @@ class Reader {
   [[nodiscard]] const Layout& layout() const noexcept { return layout_; }
   [[nodiscard]] bool converts() const noexcept { return convert_ != nullptr; }
   [[nodiscard]] std::size_t working_size() const noexcept { return working_size_; }
-  // Elements begin ... begin + n - 1, at most a block, side by side as the working type.
+  // Elements begin ... begin + n - 1, at most a block, contiguous, as the working type.
   const std::byte* read(std::int64_t begin, std::int64_t n, Scratch& scratch) const;
   // Any number of them, into room of the caller's.
   void read_into(std::int64_t begin, std::int64_t n, std::byte* to) const;

@@ -186,7 +186,7 @@ AttentionTensor tensor_of(const Operand& operand) {
   return out;
 }
 
-// Features side by side, rows apart, and addresses that cuDNN's kernels can load from.
+// Features contiguous, rows apart, and addresses that cuDNN's kernels can load from.
 bool suits_cudnn(const Operand& operand) {
   const bool is_apart = operand.axes[0].stride > 0 && operand.axes[1].stride > 0 && operand.axes[2].stride > 0;
   return operand.axes[3].stride == 1 && is_apart && reinterpret_cast<std::uintptr_t>(operand.data) % 16 == 0;

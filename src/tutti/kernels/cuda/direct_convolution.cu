@@ -46,7 +46,7 @@ struct Place {
   }
 };
 
-// Elements `first` to `first + count` of the kernels of `channels` channels, side by side; 0 for those that are not there.
+// Elements `first` to `first + count` of the kernels of `channels` channels, contiguous; 0 for those that are not there.
 template <class T, int channels, int line>
 __device__ __forceinline__ void take_weights(T (&to)[kept_taps][line], const T* weight, std::int64_t taps, std::int64_t first,
                                              int count, std::int64_t there) {

@@ -46,7 +46,7 @@ void launch_pad(const PaddedAxes& axes, const Span<U>& span, const KernelCall& c
   axes.axes[0].stride > 0 ? run(std::integral_constant<int, 1>{}) : run(std::integral_constant<int, -1>{});
 }
 
-// Whether it was launched: false where the elements of the input are not side by side or there are too many.
+// Whether it was launched: false where the elements of the input are not contiguous or there are too many.
 bool pad_at_once(const KernelCall& call, const PadAttributes& widths, Queue& queue) {
   const Operand& x = call.in(0);
   const Operand& out = call.out();

@@ -1,4 +1,4 @@
-// Where the elements of pooled images stand, in either layout: a pixel is one element, or all its channels side by side.
+// Where the elements of pooled images stand, in either layout: a pixel is one element, or all its channels, contiguous.
 #pragma once
 
 #include "tutti/kernels/cuda/stored.cuh"
