@@ -33,12 +33,11 @@ struct Attention {
   const char* network;
   std::int64_t batch, heads, length, features;
   bool causal;
+  bool masked = false;  // sequences end 100, 200, ... places early
 };
 constexpr Attention attentions[] = {
-    {"GPT-2", 8, 12, 1024, 64, true},
-    {"GPT-2", 8, 12, 1024, 64, false},
-    {"long context", 1, 16, 4096, 128, true},
-    {"long context", 1, 16, 8192, 128, true},
+    {"GPT-2", 8, 12, 1024, 64, true},         {"GPT-2", 8, 12, 1024, 64, false},        {"GPT-2", 8, 12, 1024, 64, false, true},
+    {"long context", 1, 16, 4096, 128, true}, {"long context", 1, 16, 8192, 128, true},
 };
 
 struct Mode {
@@ -136,10 +135,15 @@ void measure(const Convolution& c, const Mode& mode, bool is_last, Times& times)
 
 void measure(const Attention& c, const Mode& mode, Times& times) {
   const std::string name = std::string(c.network) + " " + std::to_string(c.batch) + "x" + std::to_string(c.heads) + "x" +
-                           std::to_string(c.length) + "x" + std::to_string(c.features) + (c.causal ? " causal" : "");
-  const tt::ScaledDotProductOptions options{.causal = c.causal};
+                           std::to_string(c.length) + "x" + std::to_string(c.features) + (c.causal ? " causal" : "") +
+                           (c.masked ? " masked" : "");
+  const auto mask_of = [&](std::int64_t batch) {
+    const tt::Tensor ends = c.length - (tt::arange(batch) + 1) * 100;
+    return c.masked ? tt::less(tt::arange(c.length), tt::reshape(ends, {batch, 1, 1, 1})) : tt::Tensor();
+  };
+  const tt::Tensor one_mask = mask_of(1), all_masks = mask_of(c.batch);
   const auto attend = [&](const tt::Tensor& q, const tt::Tensor& k, const tt::Tensor& v) {
-    return tt::scaled_dot_product_attention(q, k, v, options);
+    return tt::scaled_dot_product_attention(q, k, v, {.causal = c.causal, .mask = q.shape()[0] == 1 ? one_mask : all_masks});
   };
   const auto draw = [&](std::int64_t batch, std::uint64_t key, tt::DType dtype) {
     return drawn({batch, c.heads, c.length, c.features}, key, dtype);
@@ -159,7 +163,7 @@ void measure(const Attention& c, const Mode& mode, Times& times) {
   const tt::Tensor all_q = draw(c.batch, 1, mode.dtype), all_k = draw(c.batch, 2, mode.dtype),
                    all_v = draw(c.batch, 3, mode.dtype);
   const tt::Tensor g = draw(c.batch, 4, mode.dtype);
-  const nlohmann::json shape{c.batch, c.heads, c.length, c.features, c.causal};
+  const nlohmann::json shape{c.batch, c.heads, c.length, c.features, c.causal, c.masked};
   times.add(name, "forward", mode, false, measured([&] { const tt::Tensor out = attend(all_q, all_k, all_v); }), forward, shape);
   // Both directions, less the first: the gradient of (out * g) is g, without a pass of its own.
   tt::Tape tape;

@@ -54,13 +54,17 @@ def convolution(shape, part, dtype, layout):
 
 
 def attention(shape, part, dtype):
-    batch, heads, length, features, causal = shape
+    batch, heads, length, features, causal, masked = shape
     q, k, v, g = (random(batch, heads, length, features, dtype=dtype) for _ in range(4))
+    mask = None
+    if masked:
+        ends = length - 100 * torch.arange(1, batch + 1, device="cuda").reshape(batch, 1, 1, 1)
+        mask = (torch.arange(length, device="cuda") < ends).expand(batch, 1, length, length)
     if part == "forward":
-        return lambda: F.scaled_dot_product_attention(q, k, v, is_causal=causal)
+        return lambda: F.scaled_dot_product_attention(q, k, v, attn_mask=mask, is_causal=causal)
     for each in (q, k, v):
         each.requires_grad_()
-    out = F.scaled_dot_product_attention(q, k, v, is_causal=causal)
+    out = F.scaled_dot_product_attention(q, k, v, attn_mask=mask, is_causal=causal)
     return lambda: torch.autograd.grad(out, (q, k, v), g, retain_graph=True)
 
 
@@ -94,7 +98,7 @@ def main():
         dtype, tf32 = MODES[mode]
         torch.backends.cudnn.allow_tf32 = tf32
         torch.backends.cuda.matmul.allow_tf32 = tf32
-        if len(cell["shape"]) == 5:
+        if isinstance(cell["shape"][4], bool):  # causal or not
             theirs = best_attention(cell["shape"], part, dtype)
         else:
             layouts = {"first": torch.contiguous_format, "last": torch.channels_last}

@@ -1,6 +1,9 @@
 // Convolutions and attention with cuDNN and with kernels of ours: both are what the CPU gives in double precision, forward and
 // back.
 #include <cstdlib>
+#include <functional>
+#include <string_view>
+#include <utility>
 
 #include "cuda/gpu.h"
 
@@ -16,6 +19,10 @@ class WithAndWithoutCudnn : public OnGpu, public testing::WithParamInterface<con
  protected:
   void SetUp() override {
     setenv("TUTTI_CUDNN", GetParam(), 1);
+    set_log_level(LogLevel::debug);
+    set_log_sink([](LogLevel, std::string_view line) {  // what it refuses is not a failure, and worth knowing
+      if (line.find("cuDNN") != std::string_view::npos) std::cout << line << '\n';
+    });
     OnGpu::SetUp();
   }
 
@@ -54,6 +61,11 @@ class WithAndWithoutCudnn : public OnGpu, public testing::WithParamInterface<con
   }
 };
 
+// Matches that are far enough apart for a key that is seen by mistake to show.
+Tensor attend_masked(const Tensors& x, bool causal, const Tensor& mask) {
+  return scaled_dot_product_attention(x[0] * 4, x[1], x[2], {.causal = causal, .mask = mask});
+}
+
 }  // namespace
 
 TEST_P(WithAndWithoutCudnn, ConvolutionsAndTheirGradientsAreThoseOfTheCpu) {
@@ -83,6 +95,76 @@ TEST_P(WithAndWithoutCudnn, AttentionAndItsGradientsAreThoseOfTheCpu) {
       };
       expect_close(function, {{2, 3, 96, 64}, {2, 3, 96, 64}, {2, 3, 96, 64}},
                    std::string(causal ? "causal" : "all") + (masked ? ", with a mask" : ""));
+    }
+  }
+}
+
+TEST_P(WithAndWithoutCudnn, MasksAreThoseOfTheCpuHoweverTheyAreShared) {
+  struct Case {
+    std::int64_t queries, keys;
+    Shape mask;
+    bool causal;
+  };
+  for (const Case& c : std::vector<Case>{{96, 96, {2, 1, 1, 96}, false},
+                                         {100, 77, {100, 77}, false},
+                                         {130, 130, {1, 4, 130, 130}, true},
+                                         {70, 131, {2, 1, 70, 131}, false},
+                                         {64, 200, {2, 4, 64, 200}, true},
+                                         {128, 128, {1, 1, 1, 128}, true}}) {
+    const auto function = [&](const Tensors& x) {
+      const Tensor some = greater(uniform(c.mask, {.key = 7, .low = -1, .high = 1, .dtype = DType::f32}), 0.2);
+      return attend_masked(x, c.causal, logical_or(some, equal(arange(c.keys), 0)));  // every query sees one
+    };
+    expect_close(function, {{2, 4, c.queries, 64}, {2, 4, c.keys, 64}, {2, 4, c.keys, 64}},
+                 to_string(c.mask) + (c.causal ? ", causal" : ""));
+  }
+}
+
+TEST_P(WithAndWithoutCudnn, QueriesThatSeeNoKeyWeighAllAlike) {
+  using Mask = std::function<Tensor()>;
+  const auto place = [] { return arange(96); };
+  const auto lengths = [](std::int64_t first, std::int64_t second) { return reshape(constant({first, second}), {2, 1, 1, 1}); };
+  const std::vector<std::pair<std::string, Mask>> masks{
+      {"nothing in one batch", [&] { return less(place(), lengths(0, 50)); }},
+      {"the last places of two lengths", [&] { return greater_equal(place(), lengths(5, 70)); }},
+      {"some queries", [&] {
+         const Tensor query = reshape(place(), {96, 1});
+         return logical_and(not_equal(query % 7, 0), greater_equal(place() + query, 60));
+       }}};
+  for (const auto& [what, mask] : masks) {
+    for (const bool causal : {false, true}) {
+      const auto function = [&, &mask = mask](const Tensors& x) { return attend_masked(x, causal, mask()); };
+      expect_close(function, {{2, 3, 96, 64}, {2, 3, 96, 64}, {2, 3, 96, 64}}, what + (causal ? ", causal" : ""));
+    }
+  }
+}
+
+TEST_P(WithAndWithoutCudnn, AMaskOfManyHeadsIsThatOfEach) {
+  constexpr std::int64_t length = 4096;  // more weights than are worked on at a time
+  const auto drawn = [](std::uint64_t key) {
+    return uniform({2, 16, length, 64}, {.key = key, .low = -1, .high = 1, .dtype = DType::bf16});
+  };
+  const Tensors all{drawn(1), drawn(2), drawn(3), drawn(4),
+                    greater(uniform({2, 16, 1, length}, {.key = 5, .low = -1, .high = 1, .dtype = DType::f32}), 0.2)};
+  const auto gradients = [](const Tensors& x) {
+    return value_and_grad([&](const Tensors& in) { return sum(cast(attend_masked(in, false, x[4]) * x[3], DType::f32)); })(
+               Tensors{x[0], x[1], x[2]})
+        .grads;
+  };
+  const Tensors together = gradients(all);
+  for (const auto& [batch, head] : std::vector<std::pair<std::int64_t, std::int64_t>>{{0, 0}, {0, 15}, {1, 3}, {1, 15}}) {
+    SCOPED_TRACE("batch " + std::to_string(batch) + ", head " + std::to_string(head));
+    const auto one = [&, batch = batch, head = head](const Tensor& x) {
+      return slice(slice(x, 0, {batch, batch + 1}), 1, {head, head + 1});
+    };
+    Tensors alone;
+    for (const Tensor& each : all) alone.push_back(one(each));
+    const Tensors wanted = gradients(alone);
+    for (std::size_t i = 0; i < 3; ++i) {
+      const Tensor exact = cast(wanted[i], DType::f32);
+      const double scale = item<double>(cast(max(abs(exact)), DType::f64));
+      EXPECT_LT(item<double>(cast(max(abs(cast(one(together[i]), DType::f32) - exact)), DType::f64)), 2e-2 * scale)
+          << "gradient " << i;
     }
   }
 }

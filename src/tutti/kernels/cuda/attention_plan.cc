@@ -102,7 +102,8 @@ class AttentionGraph {
     scale_ = number(Uids::scale);
     const Value all = inner({batch_, heads_, queries_, keys_}, CUDNN_DATA_FLOAT);
     multiply_into(all, real(Uids::query, key_.query), real(Uids::key, transposed(key_.key)));
-    const Value match = pointwise(CUDNN_POINTWISE_MUL, all, *scale_);
+    Value match = pointwise(CUDNN_POINTWISE_MUL, all, *scale_);
+    if (key_.bias.sizes[3] > 0) match = pointwise(CUDNN_POINTWISE_ADD, match, real(Uids::bias, key_.bias));
     if (!key_.causal) return match;
     const Value row = places(match, 2);
     const Value column = places(match, 3);
@@ -197,7 +198,7 @@ class AttentionGraph {
   std::int64_t keys_;
   std::int64_t next_uid_ = 100;
   std::optional<Value> scale_;
-  std::array<std::optional<Value>, 10> reals_{};
+  std::array<std::optional<Value>, 11> reals_{};
 };
 
 }  // namespace
@@ -213,7 +214,8 @@ std::shared_ptr<const CudnnPlan> attention_plan(const AttentionKey& key, Site si
       AttentionGraph graph(*cudnn, key);
       return std::make_shared<const CudnnPlan>(key.is_gradient ? graph.gradient() : graph.forward(), *handle, CudnnLimits{});
     } catch (const CudnnRefusal& refusal) {
-      log(LogLevel::debug, text("attention is computed without cuDNN: ", refusal.what));
+      log(LogLevel::debug, text("no plan of cuDNN's for attention", key.is_gradient ? ", back" : "", key.causal ? ", causal" : "",
+                                key.bias.sizes[3] > 0 ? ", with a mask" : "", ": ", refusal.what));
       return nullptr;
     }
   });

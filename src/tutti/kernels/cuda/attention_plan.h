@@ -21,6 +21,7 @@ struct AttentionKey {
   AttentionTensor value;
   AttentionTensor out;
   AttentionTensor given;  // of the gradient: that of the result
+  AttentionTensor bias;   // added to how well queries match keys; empty where there is none
   int ordinal = 0;
   DType dtype{};
   bool causal = false;
@@ -34,7 +35,7 @@ std::shared_ptr<const CudnnPlan> attention_plan(const AttentionKey& key, Site si
 // The operands' names in a plan. The last three are numbers of the host's.
 struct AttentionUids {
   static constexpr std::int64_t query = 1, key = 2, value = 3, out = 4, stats = 5, given = 6, of_query = 7, of_key = 8,
-                                of_value = 9, scale = 10, unseen = 11, one = 12;
+                                of_value = 9, bias = 10, scale = 11, unseen = 12, one = 13;
 };
 
 }  // namespace tutti::kernels::cuda
