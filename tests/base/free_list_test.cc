@@ -93,6 +93,28 @@ TEST(FreeList, MemoryFreedOnAnotherThreadComesBack) {
   EXPECT_LE(addresses.size(), 600U);  // 10,000 objects were made
 }
 
+struct Ending {
+  explicit Ending(int v) : value(v) {}
+  int value;
+};
+
+// What a thread lets go when its own list is gone already.
+TEST(FreeList, MemoryFreedAtTheEndOfAThreadComesBack) {
+  struct LetGo {
+    ~LetGo() { FreeList<Ending>::destroy(object); }
+    Ending* object = nullptr;
+  };
+  std::set<Ending*> addresses;
+  for (int i = 0; i < 200; ++i) {
+    std::thread([&addresses, i] {
+      static thread_local LetGo last;
+      last.object = FreeList<Ending>::make(i);
+      addresses.insert(last.object);
+    }).join();
+  }
+  EXPECT_LE(addresses.size(), 64U);  // 200 objects were made
+}
+
 TEST(FreeList, ManyThreadsAtOnceNeverShareAnObject) {
   std::vector<std::thread> threads;
   std::vector<int> mismatches(4);

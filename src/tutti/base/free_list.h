@@ -5,6 +5,7 @@
 #include <mutex>
 #include <new>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace tutti {
@@ -39,20 +40,17 @@ class FreeList {
   struct Node {
     Node* next;
   };
+  // Without a destructor, so that it is reached without asking whether it was made.
   struct Local {
     Node* head = nullptr;
     std::size_t size = 0;
-    bool alive = true;
-    ~Local() {
-      alive = false;
-      Shared& common = shared();
-      const std::lock_guard lock(common.mutex);
-      while (head != nullptr) {
-        Node* next = head->next;
-        head->next = common.head;
-        common.head = head;
-        head = next;
-      }
+    std::size_t most = 0;  // before the thread's first use and after its end: none
+  };
+  struct Lifetime {
+    Lifetime() noexcept { local().most = 2 * batch; }
+    ~Lifetime() {
+      local().most = 0;
+      shed();
     }
   };
   struct Shared {
@@ -64,20 +62,24 @@ class FreeList {
     static Shared& instance = *new Shared;  // outlives every thread and static object
     return instance;
   }
-  static Local& local() {
-    static thread_local Local instance;
+  static Local& local() noexcept {
+    static constinit thread_local Local instance;
     return instance;
   }
+  static void begin() noexcept { static const thread_local Lifetime instance; }
 
   static void* take() {
     Local& mine = local();
-    if (mine.head == nullptr) refill(mine);
     Node* node = mine.head;
+    if (node == nullptr) [[unlikely]]
+      return refill();
     mine.head = node->next;
     --mine.size;
     return node;
   }
-  static void refill(Local& mine) {
+  [[gnu::noinline]] static void* refill() {
+    begin();
+    Local& mine = local();
     Shared& common = shared();
     const std::lock_guard lock(common.mutex);
     if (common.head == nullptr) {
@@ -92,35 +94,31 @@ class FreeList {
       }
     }
     for (std::size_t i = 0; i < batch && common.head != nullptr; ++i) {
-      Node* node = common.head;
-      common.head = node->next;
-      node->next = mine.head;
-      mine.head = node;
+      move_one(common.head, mine.head);
       ++mine.size;
     }
+    return take();
   }
   static void give(void* memory) noexcept {
     Local& mine = local();
     auto* node = static_cast<Node*>(memory);
-    if (!mine.alive) {  // the thread is ending; its list is gone
-      Shared& common = shared();
-      const std::lock_guard lock(common.mutex);
-      node->next = common.head;
-      common.head = node;
-      return;
-    }
     node->next = mine.head;
     mine.head = node;
-    if (++mine.size < 2 * batch) return;
+    if (++mine.size > mine.most) [[unlikely]]
+      shed();
+  }
+  // Of a list that is full, half goes to the other threads; when the thread ends, all.
+  [[gnu::noinline]] static void shed() noexcept {
+    begin();
+    Local& mine = local();
+    if (mine.size <= mine.most) return;
     Shared& common = shared();
     const std::lock_guard lock(common.mutex);
-    for (std::size_t i = 0; i < batch; ++i) {
-      Node* surplus = mine.head;
-      mine.head = surplus->next;
-      surplus->next = common.head;
-      common.head = surplus;
-      --mine.size;
-    }
+    for (; mine.size > mine.most / 2; --mine.size) move_one(mine.head, common.head);
+  }
+  static void move_one(Node*& from, Node*& to) noexcept {
+    Node* node = std::exchange(from, from->next);
+    node->next = std::exchange(to, node);
   }
 };
 

@@ -50,11 +50,12 @@ class Ref {
     if (object_ != nullptr) object_->count_.fetch_add(1, std::memory_order_relaxed);
   }
   void drop() noexcept {
-    if (object_ == nullptr) return;
+    T* const object = object_;
+    if (object == nullptr) return;
     // The sole owner needs no read-modify-write: nobody else can touch the count.
-    if (object_->count_.load(std::memory_order_acquire) == 1 || object_->count_.fetch_sub(1, std::memory_order_acq_rel) == 1) {
-      object_->count_.store(0, std::memory_order_relaxed);
-      object_->release();
+    if (object->count_.load(std::memory_order_acquire) == 1 || object->count_.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+      object->count_.store(0, std::memory_order_relaxed);
+      object->release();
     }
   }
   T* object_ = nullptr;

@@ -39,7 +39,7 @@ std::int64_t values_along(const TensorArg& values, std::size_t axes_after, Site 
 // would become.
 Tensor choose_by_mask(const TensorArg& x, std::span<const Index> items, const IndexPlan& plan, ScatterMode mode,
                       const TensorArg& given, Site site) {
-  const Tensor& mask = plan.masks[0].tensor;
+  const Tensor& mask = *plan.masks[0].tensor;
   const std::size_t first = plan.masks[0].first;
   const std::size_t end = first + mask.rank();
   Shape ones_after = mask.shape();
@@ -92,12 +92,12 @@ Tensor At::changed(ScatterMode mode, const TensorArg& values, Site site) const {
   const Shape shape = x_.tensor().shape(site);
   IndexPlan plan = detail::plan_index(shape, items_, site);
   if (plan.is_one_mask()) {
-    const Tensor& mask = plan.masks[0].tensor;
+    const Tensor& mask = *plan.masks[0].tensor;
     const std::int64_t count = values_along(values, plan.shape.size() - plan.masks[0].first - mask.rank(), site);
     if (count == 1) return choose_by_mask(x_, items_, plan, mode, values, site);
     plan.replace_mask(0, detail::positions_of(mask, count, site), site);
   } else {
-    for (std::size_t i = 0; i < plan.mask_count; ++i) plan.replace_mask(i, nonzero(plan.masks[i].tensor, site), site);
+    for (std::size_t i = 0; i < plan.mask_count; ++i) plan.replace_mask(i, nonzero(*plan.masks[i].tensor, site), site);
   }
   return scatter_to(x_, plan, mode, values, site);
 }

@@ -35,11 +35,7 @@ class Planner {
   }
   void operator()(const Range& range) {
     ends_group();
-    const Stretch stretch = resolve_range(range, shape_[at_], site_);
-    plan_.part.axes.push_back(stretch);
-    plan_.offset += stretch.start * strides_[at_];
-    push(stretch.count, strides_[at_] * stretch.step);
-    ++at_;
+    keep(resolve_range(range, shape_[at_], site_));
   }
   void operator()(Ellipsis) {
     ends_group();
@@ -60,7 +56,7 @@ class Planner {
     }
     if (tensor.rank() == 0)
       throw InvalidArgument("a mask needs at least one axis; this one has none. Use where() to choose by one bool", site_);
-    plan_.masks[plan_.mask_count++] = {tensor, plan_.shape.size()};
+    plan_.masks[plan_.mask_count++] = {&tensor, plan_.shape.size()};
     for (std::size_t i = 0; i < tensor.rank(); ++i) {
       if (tensor.shape()[i] != shape_[at_]) {
         throw ShapeError(
@@ -107,9 +103,11 @@ class Planner {
     plan_.shape.push_back(size);
     plan_.strides.push_back(stride);
   }
-  void keep_axis() {
-    plan_.part.axes.push_back({0, shape_[at_], 1});
-    push(shape_[at_], strides_[at_]);
+  void keep_axis() { keep({0, shape_[at_], 1}); }
+  void keep(const Stretch& part) {
+    plan_.part.axes.push_back(part);
+    plan_.offset += part.start * strides_[at_];
+    push(part.count, strides_[at_] * part.step);
     ++at_;
   }
 
@@ -132,7 +130,7 @@ Tensor as_indices(const Tensor& x, Site site) {
 
 void IndexPlan::replace_mask(std::size_t number, const Tensor& positions, Site site) {
   const Mask& mask = masks[number];
-  for (std::size_t i = 0; i < mask.tensor.rank(); ++i) {
+  for (std::size_t i = 0; i < mask.tensor->rank(); ++i) {
     const auto column = static_cast<std::int64_t>(i);
     const Tensor one = slice(positions, 1, {column, column + 1}, site);
     indices[mask.first + i] = reshape(one, {positions.shape()[0]}, site);

@@ -13,8 +13,8 @@ namespace tutti::detail {
 
 struct IndexPlan {
   struct Mask {
-    Tensor tensor;
-    std::size_t first = 0;  // of the axes it covers
+    const Tensor* tensor;  // one of the items
+    std::size_t first;     // of the axes it covers
   };
 
   // After integers, ranges, ellipsis and new axes: the part of the tensor, and where it lies if the tensor is contiguous.

@@ -11,6 +11,8 @@ TensorImpl::~TensorImpl() {
     Mirrors::drop(*this);
 }
 
+void TensorImpl::release() noexcept { FreeList<TensorImpl>::destroy(this); }
+
 std::uint64_t TensorImpl::identity() const noexcept {
   static constinit std::atomic<std::uint64_t> last{0};
   std::uint64_t found = identity_.load(std::memory_order_relaxed);

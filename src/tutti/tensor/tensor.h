@@ -36,7 +36,7 @@ class TensorImpl final : public Counted {
   // A number that no other tensor of the process has or had; given when it is first asked for.
   [[nodiscard]] std::uint64_t identity() const noexcept;
 
-  void release() noexcept { FreeList<TensorImpl>::destroy(this); }
+  void release() noexcept;
 
  private:
   friend struct Mirrors;

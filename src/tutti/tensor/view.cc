@@ -112,7 +112,7 @@ Tensor diagonal_of(const Tensor& x, const DiagonalAttributes& which) {
 }
 
 std::optional<Tensor> try_reshape(const Tensor& x, const Shape& shape) {
-  if (x.size() == 0 || x.is_contiguous()) return view_of(x, shape, dense_strides(shape), x.impl().offset());
+  if (x.is_contiguous()) return view_of(x, shape, dense_strides(shape), x.impl().offset());
   // Axes of size 1 carry no stride; the others are matched from the left in runs with the same number of elements,
   // and inside a run the old axes must lie one inside the other.
   Shape from;
