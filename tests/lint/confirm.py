@@ -19,7 +19,7 @@ import warnings
 os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
 BLOCKING = re.compile(r"cu(da)?(StreamSynchronize|DeviceSynchronize|CtxSynchronize|EventSynchronize|Free|Memcpy|MemcpyDtoH|MemcpyHtoD)(_v\d+)?$")
 ADVICE = {"unpinned-loader"}  # says what to do so that another line need not wait
-UNSEEN = {"jax-block", "pin-memory"}  # waits without a call that is counted
+UNSEEN = {"jax-block", "pin-memory", "query-loop"}  # waits without a call that is counted
 
 
 def programs(path):

@@ -63,7 +63,8 @@ TEST(SeenWait, IsReadFromItsLineAloneWhereTheFileIsGone) {
   EXPECT_EQ(rule_of({30, "x = rows.to(device)  # once", "rows.to(device)", Transfer::to_device}), "blocking-copy");
   EXPECT_EQ(rule_of({30, "found = torch.nonzero(y[0] > 0)", "torch.nonzero(y[0] > 0)", Transfer::to_host}), "nonzero");
   EXPECT_EQ(rule_of({30, "done.synchronize()", "done.synchronize()", Transfer::none}), "synchronize");
-  EXPECT_EQ(rule_of({30, "while not done.query():", "done.query()", Transfer::none}), "");
+  EXPECT_EQ(rule_of({30, "while not done.query():", "done.query()", Transfer::none}), "query-loop");
+  EXPECT_EQ(rule_of({30, "if done.query():", "done.query()", Transfer::none}), "");
   EXPECT_EQ(rule_of({30, "))) what (((", "what", Transfer::to_host}), "");
   const SeenWait wait{30, "elif loss.item() > 3:", "loss.item()", Transfer::to_host};
   EXPECT_EQ(SeenSource(wait).use_of(wait).use, Use::decides);

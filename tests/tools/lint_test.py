@@ -269,7 +269,15 @@ class Measured(WithFolder):
         self.write("torch_waits.py", source.replace("weights = torch.randn(2048, 2048, device=device)", "from weights import weights"))
         found = {line: rule for _, line, rule, waits in self.lines("torch_waits.py") if waits}
         self.assertEqual(found, {18: "item", 28: "blocking-copy", 32: "item", 35: "item", 36: "nonzero", 38: "synchronize",
-                                 41: "item", 42: "item", 43: "to-cpu", 47: "synchronize"})  # fmt: skip
+                                 41: "item", 42: "item", 43: "to-cpu", 47: "synchronize", 50: "query-loop"})  # fmt: skip
+        self.assertEqual(self.json["measured"]["other_waits"], [])
+
+    def test_waits_where_nothing_was_found_are_listed(self):
+        shutil.copy(ROOT / "tests/trace/recorded/torch_waits.tutti-trace", self.trace)
+        (self.trace / "training_before.tutti-trace").unlink()
+        source = (ROOT / "tests/trace/victims/torch_waits.py").read_text()
+        self.write("torch_waits.py", source.replace("        pass\n", "        busy(y)\n"))
+        self.assertNotIn(50, [line for _, line, _, _ in self.lines("torch_waits.py")])
         self.assertEqual([each["place"] for each in self.json["measured"]["other_waits"]], ["torch_waits.py:50"])
         done = self.lint("--with", "trace", "torch_waits.py")
         self.assertIn("Of the trace, waits where nothing was found:\n  torch_waits.py:50: query loop, 7.59 ms\n", done.stdout)

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -132,6 +133,12 @@ class Analyser {
   std::vector<Edit> with_argument(NodeId call, const Arguments& arguments, std::string_view argument) const;
   std::vector<Edit> without_blocking(NodeId call, const Arguments& arguments, std::size_t position) const;
 
+  // query_loops.cc
+  void check_query(NodeId call, Confidence sure);
+  std::optional<std::vector<NodeId>> ways_out_of(NodeId loop) const;  // none: it does more than ask
+  bool leaves_loop(NodeId block, NodeId loop) const;
+  bool is_work(NodeId id) const;
+
   // last_use.cc
   bool is_last_use(NodeId source, NodeId copy) const;
   bool is_from_loader(NodeId iterable) const;
@@ -160,7 +167,8 @@ class Analyser {
   int steps_ = 0;
   int sometimes_ = 0;
   int depth_ = 0;
-  std::vector<std::uint32_t> nested_;       // functions defined in the one that runs
+  std::vector<std::uint32_t> nested_;                                            // functions defined in the one that runs
+  std::unordered_map<NodeId, std::optional<std::vector<NodeId>>> asking_loops_;  // by loop: what ways_out_of() told
   std::unordered_set<NodeId> safe_copies_;  // whose sources nobody writes to before they have run
   std::set<std::pair<NodeId, RuleId>> reported_;
   std::vector<Finding> findings_;

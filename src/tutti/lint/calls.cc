@@ -278,6 +278,7 @@ Value Analyser::call_method(const Value& object, NodeId object_node, std::string
       return host();
     case Kind::stream:
       if (name == "synchronize") report(RuleId::synchronize, call, object.sure);
+      if (name == "query") check_query(call, object.sure);
       return name == "record_event" ? object : host();
     case Kind::scaler:
       if (name == "step") report(RuleId::grad_scaler, call, lower(object.sure, Confidence::likely));
@@ -365,11 +366,10 @@ Value Analyser::call_unknown(NodeId object_node, std::string_view name, NodeId c
     report(RuleId::jax_block, call, Confidence::likely);
     return {.kind = Kind::jax, .sure = Confidence::likely};
   }
-  if (name == "synchronize")
-    report(RuleId::synchronize, call,
-           receiver.find("stream") != std::string_view::npos || receiver.find("event") != std::string_view::npos
-               ? Confidence::likely
-               : Confidence::possible);
+  const bool is_named = receiver.find("stream") != std::string_view::npos || receiver.find("event") != std::string_view::npos;
+  const Confidence by_name = is_named ? Confidence::likely : Confidence::possible;
+  if (name == "synchronize") report(RuleId::synchronize, call, by_name);
+  if (name == "query" && arguments.all.empty() && !arguments.has_splat) check_query(call, by_name);
   return {};
 }
 

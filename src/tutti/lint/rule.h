@@ -38,6 +38,7 @@ enum class RuleId : std::uint8_t {
   type_to_cpu,
   host_lengths,
   synchronize,
+  query_loop,
   barrier,
   object_collective,
   allclose,
