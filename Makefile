@@ -31,7 +31,7 @@ first_without_tests := $(if $(wildcard build/release/CMakeCache.txt),,-DTUTTI_TE
 run:
 	@scripts/install-packages run
 	cmake --preset release $(cuda) $(first_without_tests)
-	cmake --build --preset release
+	cmake --build --preset release --target tutti_command
 	build/release/bin/tutti demo
 
 test: build-tests lint fuzz

@@ -214,9 +214,10 @@ class Targets(unittest.TestCase):
         makefile = (ROOT / "Makefile").read_text()
         targets = set(re.search(r"^\.PHONY: (help.*)$", makefile, re.M)[1].split())
         needs = {target: needed.split() for target, needed in re.findall(r"^([a-z][\w-]*):(.*)$", makefile, re.M)}
-        made = set(re.findall(r"\b[a-z][\w-]*\b", " ".join(re.findall(r"^make(.*)$", (ROOT / ".ci/run").read_text(), re.M))))
+        made = set(re.findall(r"\b[a-z][\w-]*\b", " ".join(re.findall(r"^timed make(.*)$", (ROOT / ".ci/run").read_text(), re.M))))
         while more := {needed for target in made for needed in needs.get(target, [])} - made:
             made |= more
+        made |= {target for target in targets if needs.get(target) and made.issuperset(needs[target])}  # sanitize
         self.assertEqual(targets - made - set(self.ALONE), set())
         self.assertEqual(set(self.ALONE) - targets | set(self.ALONE) & made, set(), "no longer true")
 

@@ -63,7 +63,7 @@ def write(path):
 
 
 def package():
-    sys.path[:0] = sys.argv[3:]
+    sys.path[:1] = sys.argv[3:]  # in the place of this folder, whose safetensors is this file
     try:
         import safetensors
     except ImportError as error:
@@ -89,8 +89,15 @@ def package_write(path):
     for name, (dtype, array) in values().items():
         kind = dtype.rstrip("0123456789")
         tensors[name] = {"dtype": names[kind] + dtype[len(kind) :], "shape": list(array.shape), "data": array.tobytes()}
+    try:
+        whole = package().serialize(tensors, METADATA)
+    except TypeError as error:
+        if len(sys.argv) > 3:
+            raise
+        print(f"the safetensors that is installed has another interface: {error}")
+        sys.exit(77)
     with open(path, "wb") as file:
-        file.write(package().serialize(tensors, METADATA))
+        file.write(whole)
 
 
 if __name__ == "__main__":
