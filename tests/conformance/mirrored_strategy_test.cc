@@ -1,8 +1,10 @@
 // A model mirrored over one and over two devices of each backend: it learns as it would on one, and waits for nothing.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <memory>
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -113,6 +115,50 @@ TEST_P(Mirrored, AWholeStepIsOneCapture) {
     }
     EXPECT_EQ(runs, 1);
   }
+}
+
+// A line of explain(): what is submitted where, and behind what.
+struct Submission {
+  int number = 0;
+  std::string stream;  // and the device
+  std::vector<int> after;
+};
+
+std::vector<Submission> submissions_of(const std::string& told) {
+  std::vector<Submission> out;
+  std::istringstream lines(told);
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with("  submission ")) continue;
+    Submission& each = out.emplace_back();
+    each.number = std::stoi(line.substr(13));
+    const std::size_t on = line.find(" on ");
+    const std::size_t after = line.find(", after ");
+    each.stream = line.substr(on, std::min(after, line.find(", one by one")) - on);
+    if (after == std::string::npos) continue;
+    std::istringstream numbers(line.substr(after + 8));
+    for (int number = 0; numbers >> number; numbers.ignore(2)) each.after.push_back(number);
+  }
+  return out;
+}
+
+TEST_P(Mirrored, InACaptureAReductionBeginsWhileTheBackwardPassGoesOn) {
+  const MirroredProgram program({device(0), device(1)});
+  const auto step = capture([&](const std::pair<Tensor, Tensor>& batch) { return program.step(batch); });
+  (void)step(some_batch(1));
+  const std::string told = explain(step);
+  const std::vector<Submission> all = submissions_of(told);
+  const auto is_of_the_first = [&](const Submission& each) { return each.stream.ends_with("device:" + device(0)); };
+  const auto first = std::find_if(all.begin(), all.end(), is_of_the_first);
+  ASSERT_NE(first, all.end()) << told;
+  const auto reduction = std::find_if(
+      all.begin(), all.end(), [&](const Submission& each) { return is_of_the_first(each) && each.stream != first->stream; });
+  ASSERT_NE(reduction, all.end()) << told;
+  std::vector<int> backward;
+  for (auto each = first; each != reduction; ++each)
+    if (each->stream == first->stream) backward.push_back(each->number);
+  ASSERT_GE(backward.size(), 2U) << told;
+  EXPECT_FALSE(reduction->after.empty()) << told;
+  EXPECT_EQ(std::count(reduction->after.begin(), reduction->after.end(), backward.back()), 0) << told;
 }
 
 // Parts that were split outside are the graph's inputs, each on its device, and results come back as parts.

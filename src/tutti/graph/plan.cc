@@ -13,6 +13,7 @@ namespace tutti::graph {
 namespace {
 
 constexpr std::size_t most_apart = std::size_t{64} << 20U;
+constexpr std::size_t fewest_launches = 4;  // less is not worth a submission of its own
 
 // From the first launch that uses it to the last.
 struct Lifetime {
@@ -96,6 +97,43 @@ void plan_memory(const Record& record, Plan& plan) {
   }
 }
 
+// By launch: another stream waits for what it did, and need not wait for what follows on its own.
+std::vector<bool> find_awaited(const Record& record) {
+  std::vector<bool> out(record.launches.size(), false);
+  std::vector<std::size_t> written_by(record.slots.size(), nowhere);
+  std::vector<std::vector<std::size_t>> read_by(record.slots.size());
+  std::map<std::pair<DeviceStream*, DeviceStream*>, std::size_t> known;  // who waits for whom: until behind this launch
+  for (std::size_t i = 0; i < record.launches.size(); ++i) {
+    const RecordedLaunch& launch = record.launches[i];
+    std::map<DeviceStream*, std::size_t> latest;
+    const auto comes_after = [&](std::size_t earlier) {
+      if (earlier == nowhere || record.launches[earlier].stream == launch.stream) return;
+      std::size_t& last = latest[record.launches[earlier].stream];
+      last = std::max(last, earlier);
+    };
+    for (const RecordedUse& use : launch.uses) {
+      comes_after(written_by[use.slot]);
+      if (!use.is_write) continue;
+      for (const std::size_t reader : read_by[use.slot]) comes_after(reader);
+    }
+    for (const auto& [stream, earlier] : latest) {
+      const auto [place, is_new] = known.try_emplace({launch.stream, stream}, earlier);
+      if (!is_new && place->second >= earlier) continue;
+      place->second = earlier;
+      out[earlier] = true;
+    }
+    for (const RecordedUse& use : launch.uses) {
+      if (use.is_write) {
+        written_by[use.slot] = i;
+        read_by[use.slot].clear();
+      } else {
+        read_by[use.slot].push_back(i);
+      }
+    }
+  }
+  return out;
+}
+
 // Cuts the launches into segments.
 class Cutter {
  public:
@@ -104,6 +142,7 @@ class Cutter {
         stands_alone_(stands_alone),
         plan_(plan),
         changes_(find_changing(record)),
+        is_awaited_(find_awaited(record)),
         written_by_(record.slots.size(), nowhere),
         read_by_(record.slots.size()) {}
 
@@ -134,7 +173,8 @@ class Cutter {
     for (const std::size_t segment : after) close(segment);
     auto found = open_.find(launch.stream);
     const bool fits = found != open_.end() && !stands_alone_[number] && !plan_.segments[found->second].stands_alone &&
-                      has_room(found->second, launch) && std::all_of(after.begin(), after.end(), [&](std::size_t each) {
+                      !ends_here(found->second) && has_room(found->second, launch) &&
+                      std::all_of(after.begin(), after.end(), [&](std::size_t each) {
                         const auto& known = plan_.segments[found->second].after;
                         return std::find(known.begin(), known.end(), each) != known.end();
                       });
@@ -146,6 +186,12 @@ class Cutter {
     }
     const std::size_t mine = open_[launch.stream];
     note(number, mine);
+  }
+
+  // So that a reduction of the first gradients, on a stream beside it, begins while a backward pass goes on.
+  [[nodiscard]] bool ends_here(std::size_t segment) const {
+    const std::vector<std::size_t>& launches = plan_.segments[segment].launches;
+    return launches.size() >= fewest_launches && is_awaited_[launches.back()];
   }
 
   // A device's graph is given the addresses that change, and two numbers for each draw.
@@ -186,7 +232,8 @@ class Cutter {
   const Record& record_;
   const std::vector<bool>& stands_alone_;
   Plan& plan_;
-  const std::vector<bool> changes_;  // by slot
+  const std::vector<bool> changes_;     // by slot
+  const std::vector<bool> is_awaited_;  // by launch
   // By segment: what changes from replay to replay.
   struct Values {
     std::set<std::size_t> slots;
