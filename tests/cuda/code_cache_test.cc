@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -78,6 +79,28 @@ TEST_F(CodeCache, DoesWithoutAFolderThatCannotBeWritten) {
   ASSERT_EQ(chmod(folder_.c_str(), 0500), 0);
   EXPECT_FALSE(store_code(folder_, "key", "code"));
   ASSERT_EQ(chmod(folder_.c_str(), 0700), 0);
+}
+
+TEST_F(CodeCache, KeepsWhatWasUsedLastWhereItGrowsTooLarge) {
+  const std::string code(1000, 'x');
+  const auto age = [&](const char* key, int hours) {  // files are told apart by what they hold
+    for (const auto& each : std::filesystem::directory_iterator(folder_)) {
+      std::ifstream file(each.path(), std::ios::binary);
+      const std::string held{std::istreambuf_iterator<char>(file), {}};
+      if (held.find(key) != std::string::npos)
+        std::filesystem::last_write_time(each.path(), std::filesystem::file_time_type::clock::now() - std::chrono::hours(hours));
+    }
+  };
+  for (const char* key : {"first", "second", "third"}) ASSERT_TRUE(store_code(folder_, key, code));
+  age("first", 3);
+  age("second", 2);
+  age("third", 1);
+  EXPECT_TRUE(load_code(folder_, "first"));  // used now
+  EXPECT_TRUE(store_code(folder_, "fourth", code, 3500));
+  EXPECT_TRUE(load_code(folder_, "first"));
+  EXPECT_FALSE(load_code(folder_, "second"));
+  EXPECT_TRUE(load_code(folder_, "third"));
+  EXPECT_TRUE(load_code(folder_, "fourth"));
 }
 
 TEST_F(CodeCache, ManyWhoStoreTheSameLeaveOneWholeFile) {

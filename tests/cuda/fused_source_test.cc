@@ -148,6 +148,22 @@ TEST_F(FusedSources, OfRandomTreesCompile) {
   }
 }
 
+TEST_F(FusedSources, ThatEndWithAReductionOfRowsCompile) {
+  for (const DType dtype : {DType::f16, DType::bf16, DType::f32, DType::f64}) {
+    for (const std::int64_t row : {std::int64_t{1}, std::int64_t{7}, std::int64_t{128}, std::int64_t{500}}) {
+      for (const char* const op : {"Sum", "Mean", "Max", "Min"}) {
+        const Operand whole = operand(dtype, {{6, row}, {row, 1}});
+        FusedProgram program;
+        program.inputs = {whole, operand(dtype, {{6, 1}, {row, 0}})};
+        program.steps = {{"Mul", {0, 1}, dtype}};
+        if (row == 7) program.stores = {{2, whole}};
+        program.closing = {op, 2, row, whole, operand(dtype, {{6, 1}})};
+        EXPECT_EQ(complaint(program), "") << op << " of " << row;
+      }
+    }
+  }
+}
+
 TEST_F(FusedSources, ThatAreWrongAreRefusedWithTheCompilersWords) {
   std::string log;
   EXPECT_FALSE(compile("extern \"C\" __global__ void fused() { what(); }", architecture, log, Site{}));
@@ -166,6 +182,22 @@ TEST(FusedSource, MovesDenseOperandsInPacksAndTheRestElementByElement) {
   EXPECT_THAT(source.text, HasSubstr("step<Multiply, float, false>"));
   EXPECT_THAT(source.text, Not(HasSubstr("at0(first + k)")));
   EXPECT_THAT(source.text, HasSubstr("at1(first + k)"));
+}
+
+TEST(FusedSource, GivesARowToAsManyThreadsAsTheKernelThatRunsAlone) {
+  const auto of_row = [](std::int64_t row) {
+    const Operand whole = operand(DType::f32, {{600, row}, {row, 1}});
+    FusedProgram program;
+    program.inputs = {whole};
+    program.steps = {{"Square", {0}, DType::f32}};
+    program.closing = {"Sum", 1, row, whole, operand(DType::f32, {{600, 1}})};
+    return fused_source(program);
+  };
+  EXPECT_THAT(of_row(10).text, HasSubstr("constexpr int lanes = 2;"));
+  EXPECT_EQ(of_row(10).width, 4);
+  EXPECT_EQ(of_row(10).blocks, 5);
+  EXPECT_THAT(of_row(1024).text, HasSubstr("constexpr int lanes = 32;"));
+  EXPECT_EQ(of_row(1024).blocks, 75);
 }
 
 TEST(FusedSource, TakesNoStepThatMayFailOrThatItDoesNotKnow) {

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -23,9 +24,18 @@ struct FusedProgram {
     std::size_t value = 0;
     Operand to;
   };
+  // The last axis of a value, contiguous in row-major order, is reduced at the end of the pass.
+  struct Closing {
+    std::string op;  // Sum, Mean, Max or Min, of a floating dtype
+    std::size_t value = 0;
+    std::int64_t row = 1;  // elements of that axis
+    Operand of;            // the value as if it were stored
+    Operand to;
+  };
   std::vector<Operand> inputs;  // their addresses tell the alignment alone
   std::vector<Step> steps;
   std::vector<Store> stores;
+  std::optional<Closing> closing;
 };
 
 class FusedKernel {
@@ -35,8 +45,9 @@ class FusedKernel {
   FusedKernel& operator=(const FusedKernel&) = delete;
   virtual ~FusedKernel() = default;
 
-  // Where work is issued. Addresses of the inputs, of numbers those of their bytes, and of what is stored. False: it was not
-  // launched, because one is not aligned as when it was made or because it cannot be; the launches are then to go one by one.
+  // Where work is issued. Addresses of the inputs, of numbers those of their bytes, of what is stored, and last of what closes
+  // the pass. False: it was not launched, because one is not aligned as when it was made or because it cannot be; the launches
+  // are then to go one by one.
   virtual bool launch(DeviceStream& stream, std::span<std::byte* const> addresses) noexcept = 0;
   // In the language of the device.
   [[nodiscard]] virtual const std::string& source() const noexcept = 0;
@@ -46,6 +57,8 @@ class FusedCompiler {
  public:
   // Could a launch of this op be a step? Its inputs, and last its output.
   [[nodiscard]] virtual bool takes(const std::string& op, std::span<const Operand> operands) const = 0;
+  // Elements of a row whose reduction may close a pass.
+  [[nodiscard]] virtual std::int64_t longest_row(DType dtype) const noexcept = 0;
   // Blocks while it compiles. Null: it cannot be made here.
   virtual std::unique_ptr<FusedKernel> make(DeviceStream& stream, const FusedProgram& program, Site site) = 0;
 

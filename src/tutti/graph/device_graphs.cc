@@ -212,7 +212,7 @@ void Graph::compile_groups(Part& part, DeviceStream& stream) {
     std::vector<std::size_t> launches;
     for (std::size_t k = 0; k < part.groups[part.calls[i].fused - 1].size(); ++k) launches.push_back(part.calls[i + k].launch);
     const GroupProgram group = program_of(*record_, launches, operands_);
-    if (group.program.stores.empty()) continue;
+    if (group.program.stores.empty() && !group.program.closing) continue;
     std::unique_ptr<FusedKernel> kernel = compiler->make(stream, group.program, captured_);
     if (!kernel) continue;
     Compiled& made = part.compiled.emplace_back();

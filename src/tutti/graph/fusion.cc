@@ -89,8 +89,10 @@ bool go_together(const Record& record, std::size_t first, std::size_t last) {
 bool closes(const Record& record, std::size_t first, std::size_t number) {
   const RecordedLaunch& launch = record.launches[number];
   const RecordedLaunch& before = record.launches[number - 1];
-  if (!reduces_rows(launch) || !is_fusable(before) || fused_compiler(launch.on->device().backend()) != nullptr) return false;
+  if (!reduces_rows(launch) || !is_fusable(before)) return false;
   const Operand& in = launch.operands[0];
+  const FusedCompiler* const compiler = fused_compiler(launch.on->device().backend());
+  if (compiler != nullptr && in.axes[in.rank - 1U].size > compiler->longest_row(in.dtype)) return false;
   const Operand& made = before.operands.back();
   bool all_flat = in.count() == made.count();
   for (std::size_t i = first; i < number; ++i) all_flat = all_flat && is_flat(record.launches[i]);
@@ -110,7 +112,8 @@ bool reduces_rows(const RecordedLaunch& launch) {
   const Operand& in = launch.operands[0];
   const Operand& out = launch.operands[1];
   return in.rank > 1 && launch.attributes.as<ReductionAttributes>().axes == 1U << (in.rank - 1U) && in.is_dense() &&
-         out.is_dense() && is_floating(in.dtype) && in.axes[in.rank - 1U].size <= longest_row && in.count() >= fewest_elements;
+         out.is_dense() && is_floating(in.dtype) && in.dtype == out.dtype && in.count() > 0 &&
+         in.axes[in.rank - 1U].size <= longest_row;
 }
 
 bool is_flat(const RecordedLaunch& launch) {
@@ -181,7 +184,10 @@ GroupProgram program_of(const Record& record, std::span<const std::size_t> group
                         const std::vector<std::vector<Operand>>& operands) {
   GroupProgram out;
   FusedProgram& program = out.program;
-  const bool flat = std::all_of(group.begin(), group.end(), [&](std::size_t each) { return is_flat(record.launches[each]); });
+  const bool is_closed = reduces_rows(record.launches[group.back()]);
+  const std::span<const std::size_t> elementwise = group.first(group.size() - (is_closed ? 1 : 0));
+  const bool flat =
+      std::all_of(elementwise.begin(), elementwise.end(), [&](std::size_t each) { return is_flat(record.launches[each]); });
   const std::int64_t count = record.launches[group.front()].operands.back().count();
   const auto seen = [&](const GroupProgram::Place& place) {
     Operand operand = operands[place.launch][place.operand];
@@ -202,7 +208,7 @@ GroupProgram program_of(const Record& record, std::span<const std::size_t> group
   std::vector<Known> read;
   std::vector<Known> written;
   const std::vector<std::vector<std::size_t>> passing = find_passing(record, group);
-  for (std::size_t i = 0; i < group.size(); ++i) {
+  for (std::size_t i = 0; i < elementwise.size(); ++i) {
     const RecordedLaunch& launch = record.launches[group[i]];
     FusedProgram::Step step{.op = launch.op->name, .from = {}, .dtype = launch.operands.back().dtype};
     std::vector<const RecordedUse*> use_of(launch.operands.size(), nullptr);
@@ -246,6 +252,16 @@ GroupProgram program_of(const Record& record, std::span<const std::size_t> group
     if (passing[launch][each.place.operand] != nowhere) continue;
     program.stores.push_back({renumber(each.value), seen(each.place)});
     out.places.push_back(each.place);
+  }
+  if (is_closed) {
+    const RecordedLaunch& launch = record.launches[group.back()];
+    const auto made =
+        std::find_if(written.begin(), written.end(), [&](const Known& each) { return launch.uses_slot(each.slot, false); });
+    const GroupProgram::Place to{group.back(), 1};
+    const Operand& in = launch.operands[0];
+    program.closing = {launch.op->name, renumber(made->value), in.axes[in.rank - 1U].size, seen({group.back(), 0}),
+                       operands[to.launch][to.operand]};
+    out.places.push_back(to);
   }
   return out;
 }

@@ -13,8 +13,6 @@
 
 #include <cstdint>
 
-#include "tutti/kernels/cuda/sources.cuh"
-
 namespace tutti::kernels::cuda {
 
 // Parts combined in a row before they go into the total: with it the error of a sum stays below that of a pairwise one.
@@ -24,16 +22,6 @@ inline constexpr int group_elements = 16;  // taken into a run at a time
 
 template <class R>
 concept TakesGroups = !requires { typename R::Part; };
-
-template <class R>
-struct PackedElements {
-  using Type = typename R::Element;
-};
-template <class R>
-  requires requires { typename R::Packed; }
-struct PackedElements<R> {
-  using Type = typename R::Packed;
-};
 
 // In pairs. Halves are arrays of their own: a loop over halves of 16 is not unrolled, and its array then lies in local memory.
 template <class R, class Part, int n>
@@ -150,16 +138,16 @@ __device__ __forceinline__ typename R::Total strided_share(const R& r, const Sou
   }
 }
 
-// The share of one of `threads` threads in the reduction of n elements that are contiguous.
-template <int in_flight = 4, class R, class T>
-__device__ __forceinline__ typename R::Total contiguous_share(const R& r, const T* elements, std::int64_t n, std::int64_t thread,
-                                                              std::int64_t threads) {
-  constexpr int width = 16 / sizeof(T);
-  const std::int64_t apart = to_boundary(elements);
+// The share of one of `threads` threads in the reduction of n elements that are contiguous, of which `apart` come before the
+// first that can be loaded with those after it. vectors_from(head): a source of whole vectors, from that element on;
+// element_at(i): one.
+template <int in_flight, int width, class R, class VectorsFrom, class ElementAt>
+__device__ __forceinline__ typename R::Total share_from_boundary(const R& r, std::int64_t apart, std::int64_t n,
+                                                                 std::int64_t thread, std::int64_t threads,
+                                                                 const VectorsFrom& vectors_from, const ElementAt& element_at) {
   const std::int64_t head = apart < n ? apart : n;
   const std::int64_t vectors = (n - head) / width;
-  const VectorSource<typename PackedElements<R>::Type> source{reinterpret_cast<const uint4*>(elements + head), head};
-  const typename R::Total total = strided_share<in_flight>(r, source, thread, vectors, threads);
+  const typename R::Total total = strided_share<in_flight>(r, vectors_from(head), thread, vectors, threads);
   // Less than a vector on either side.
   const std::int64_t tail = head + vectors * width;
   const auto ends = static_cast<int>(head + n - tail);
@@ -168,14 +156,14 @@ __device__ __forceinline__ typename R::Total contiguous_share(const R& r, const 
   if constexpr (TakesGroups<R>) {
     typename R::Run run = r.start();
     for (int place = static_cast<int>(thread); place < ends; place += static_cast<int>(threads)) {
-      const T one[1] = {elements[index_of(place)]};
+      const typename R::Element one[1] = {element_at(index_of(place))};
       r.take(run, one, place);
     }
     return r.merge(total, r.total_of(run, index_of));
   } else {
     typename R::Part rest = r.no_part();
     for (int place = static_cast<int>(thread); place < ends; place += static_cast<int>(threads))
-      rest = r.combine(rest, r.part(elements[index_of(place)]));
+      rest = r.combine(rest, r.part(element_at(index_of(place))));
     return r.merge(total, r.total_of(rest));
   }
 }

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <cstdio>
@@ -10,6 +11,8 @@
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <system_error>
+#include <vector>
 
 #include "tutti/base/environment.h"
 #include "tutti/base/text.h"
@@ -37,6 +40,31 @@ std::string heading(std::string_view key, std::string_view code) {
   return text(format, key.size(), " ", code.size(), " ", hash_of(code), "\n");
 }
 
+void remove_oldest(const std::string& folder, std::uintmax_t most_bytes) {
+  struct File {
+    std::filesystem::file_time_type used;
+    std::uintmax_t bytes;
+    std::filesystem::path path;
+  };
+  std::vector<File> files;
+  std::uintmax_t bytes = 0;
+  std::error_code failed;
+  for (std::filesystem::directory_iterator each(folder, failed), end; each != end; each.increment(failed)) {
+    if (each->path().extension() != ".code") continue;
+    std::error_code gone;  // another process removes some, too
+    const File file{each->last_write_time(gone), each->file_size(gone), each->path()};
+    if (gone) continue;
+    bytes += file.bytes;
+    files.push_back(file);
+  }
+  std::sort(files.begin(), files.end(), [](const File& a, const File& b) { return a.used < b.used; });
+  for (const File& each : files) {
+    if (bytes <= most_bytes) return;
+    std::filesystem::remove(each.path, failed);
+    bytes -= each.bytes;
+  }
+}
+
 }  // namespace
 
 std::string cache_folder() {
@@ -48,7 +76,8 @@ std::string cache_folder() {
 
 std::optional<std::string> load_code(const std::string& folder, std::string_view key) {
   if (folder.empty()) return std::nullopt;
-  std::ifstream file(path_of(folder, key), std::ios::binary);
+  const std::string path = path_of(folder, key);
+  std::ifstream file(path, std::ios::binary);
   if (!file) return std::nullopt;
   std::ostringstream all;
   all << file.rdbuf();
@@ -59,10 +88,12 @@ std::optional<std::string> load_code(const std::string& folder, std::string_view
   if (std::string_view(held).substr(0, first + 1) != heading(key, code) ||
       std::string_view(held).substr(first + 1, key.size()) != key)
     return std::nullopt;
+  std::error_code ignored;  // in a folder that cannot be written nothing is removed either
+  std::filesystem::last_write_time(path, std::filesystem::file_time_type::clock::now(), ignored);
   return code;
 }
 
-bool store_code(const std::string& folder, std::string_view key, std::string_view code) noexcept {
+bool store_code(const std::string& folder, std::string_view key, std::string_view code, std::uintmax_t most_bytes) noexcept {
   if (folder.empty()) return false;
   static std::atomic<unsigned> number{0};
   try {
@@ -80,7 +111,10 @@ bool store_code(const std::string& folder, std::string_view key, std::string_vie
       }
     }
     std::filesystem::rename(draft, path, failed);
-    if (!failed) return true;
+    if (!failed) {
+      remove_oldest(folder, most_bytes);
+      return true;
+    }
     std::filesystem::remove(draft, failed);
   } catch (const std::exception&) {
     // No memory for a name: the next process compiles again.

@@ -4,7 +4,7 @@
 #include <limits>
 #include <type_traits>
 
-#include "tutti/kernels/cuda/accumulate.cuh"
+#include "tutti/kernels/cuda/contiguous_share.cuh"
 #include "tutti/tensor/dtype_visit.h"
 
 namespace tutti::kernels::cuda {

@@ -1,7 +1,8 @@
 # The headers of scalar functions as strings. This file states the step and is itself the step (cmake -P).
 set(texts exec/scalar_op.h exec/scalar_functions.h exec/scalar_arithmetic.h exec/scalar_comparison.h exec/scalar_division.h
     exec/scalar_exponential.h exec/scalar_activation.h exec/scalar_gradients.h kernels/cuda/float_functions.cuh
-    kernels/cuda/stored.cuh kernels/cuda/math.cuh kernels/cuda/cast.cuh)
+    kernels/cuda/stored.cuh kernels/cuda/math.cuh kernels/cuda/cast.cuh kernels/cuda/accumulate.cuh kernels/cuda/lane_totals.cuh
+    kernels/cuda/ordered.cuh kernels/cuda/sum_of.h kernels/cuda/float_sums.cuh)
 # What kernels/cuda/freestanding.cuh stands in for.
 set(others cstdint cstddef type_traits limits cuda_fp16.h cuda_bf16.h tutti/tensor/dtype.h tutti/tensor/dtype_set.h
     tutti/tensor/dtype_visit.h)

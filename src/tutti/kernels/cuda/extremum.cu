@@ -7,25 +7,6 @@ namespace tutti::kernels::cuda {
 
 namespace {
 
-template <class T, class Order>
-struct Extremum {
-  using Ending = Extremum;
-  using Element = T;
-  using Part = typename Order::Value;
-  using Total = Part;
-  using Out = T;
-
-  Order order;
-
-  __device__ __forceinline__ Part part(T x) const { return order.ordered(x); }
-  __device__ __forceinline__ Part no_part() const { return Order::lowest(); }
-  __device__ __forceinline__ Part combine(Part a, Part b) const { return Order::larger(a, b); }
-  __device__ __forceinline__ Total total_of(Part part) const { return part; }
-  __device__ __forceinline__ Total none() const { return Order::lowest(); }
-  __device__ __forceinline__ Total merge(Total a, Total b) const { return combine(a, b); }
-  __device__ __forceinline__ Out finish(Total total) const { return order.stored(total); }
-};
-
 struct ExtremumOfIntegers : OfIntegers<Extremum<int, OrderedInteger<int>>> {
   using Ending = ExtremumOfIntegers;
   __device__ __forceinline__ void write(void* out, std::int64_t at, Total total) const {

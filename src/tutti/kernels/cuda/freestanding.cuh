@@ -90,6 +90,17 @@ __device__ __forceinline__ __nv_bfloat16 __float2bfloat16_rn(float x) {
   asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(out.bits) : "f"(x));
   return out;
 }
+__device__ __forceinline__ __half __double2half(double x) {
+  __half out;
+  asm("cvt.rn.f16.f64 %0, %1;" : "=h"(out.bits) : "d"(x));
+  return out;
+}
+// By way of a float rounded to odd: what was lost is in its last bit, so the second rounding is as if it were the only one.
+__device__ __forceinline__ __nv_bfloat16 __double2bfloat16(double x) {
+  float odd = __double2float_rz(x);
+  if (static_cast<double>(odd) != x) odd = __uint_as_float(__float_as_uint(odd) | 1U);
+  return __float2bfloat16_rn(odd);
+}
 
 namespace tutti {
 enum class DType : unsigned char { boolean, u8, i8, i16, i32, i64, f16, bf16, f32, f64 };

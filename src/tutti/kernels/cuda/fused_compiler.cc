@@ -12,6 +12,7 @@
 #include "tutti/kernels/cuda/fused_source.h"
 #include "tutti/kernels/cuda/launch.h"
 #include "tutti/kernels/cuda/nvrtc.h"
+#include "tutti/kernels/cuda/reduction_plan.cuh"
 
 namespace tutti::kernels::cuda {
 
@@ -28,10 +29,8 @@ class CompiledKernel final : public FusedKernel {
     }
     for (std::size_t i = 0; i < addresses.size(); ++i)
       arguments_[i] = is_number_[i] ? addresses[i] : static_cast<void*>(const_cast<std::byte**>(&addresses[i]));
-    const std::int64_t share = std::int64_t{fused_threads} * made_.width;
-    const auto blocks = static_cast<unsigned>((made_.count + share - 1) / share);
-    return tutti::cuda::driver().cuLaunchKernel(reinterpret_cast<CUfunction>(kernel_), blocks, 1, 1, fused_threads, 1, 1, 0,
-                                                tutti::cuda::queue_of(stream).stream(), arguments_.data(),
+    return tutti::cuda::driver().cuLaunchKernel(reinterpret_cast<CUfunction>(kernel_), static_cast<unsigned>(made_.blocks), 1, 1,
+                                                fused_threads, 1, 1, 0, tutti::cuda::queue_of(stream).stream(), arguments_.data(),
                                                 nullptr) == CUDA_SUCCESS;
   }
   [[nodiscard]] const std::string& source() const noexcept override { return made_.text; }
@@ -49,13 +48,16 @@ class Nvrtcs final : public FusedCompiler {
     return is_fusible(op, operands);
   }
 
+  [[nodiscard]] std::int64_t longest_row(DType dtype) const noexcept override {
+    return most_bytes_of_a_row / static_cast<std::int64_t>(size_of(dtype));
+  }
   std::unique_ptr<FusedKernel> make(DeviceStream& stream, const FusedProgram& program, Site site) override {
     try {
       FusedSource source = fused_source(program);
-      if ((source.count - 1) / (std::int64_t{fused_threads} * source.width) >= 0x7fffffff) return nullptr;
+      if (source.blocks > 0x7fffffff) return nullptr;
       std::vector<bool> is_number;
       for (const Operand& each : program.inputs) is_number.push_back(each.is_immediate);
-      is_number.resize(program.inputs.size() + program.stores.size(), false);
+      is_number.resize(source.alignment.size(), false);
       CUkernel kernel = find(tutti::cuda::queue_of(stream), source.text, site);
       if (kernel == nullptr) return nullptr;
       return std::make_unique<CompiledKernel>(std::move(source), kernel, std::move(is_number));

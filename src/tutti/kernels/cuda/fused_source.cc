@@ -9,6 +9,7 @@
 
 #include "tutti/base/text.h"
 #include "tutti/exec/scalar_ops.h"
+#include "tutti/kernels/cuda/reduction_plan.cuh"
 #include "tutti/tensor/dtype_visit.h"
 
 namespace tutti::kernels::cuda {
@@ -188,6 +189,36 @@ __device__ __forceinline__ Out step(X x, More... more) {
 
 )";
 
+// A row is reduced as by the kernel that runs alone (reduction_kernels.cuh), by as many threads and in the same order: what is
+// loaded there is worked out here.
+constexpr std::string_view closing_headers = R"(#include "tutti/kernels/cuda/accumulate.cuh"
+#include "tutti/kernels/cuda/float_sums.cuh"
+#include "tutti/kernels/cuda/lane_totals.cuh"
+#include "tutti/kernels/cuda/ordered.cuh"
+)";
+
+constexpr std::string_view closing_source = R"(
+struct Packs {
+  using Element = Reduced;
+  using Loaded = Lanes<Reduced, cuda::width>;
+  static constexpr int width = cuda::width;
+  const Pass& pass;
+  Index start;
+  __device__ __forceinline__ Loaded load(std::int64_t i) const { return pass.pack(start + static_cast<Index>(i) * width); }
+  __device__ __forceinline__ void unpack(const Loaded& loaded, Element (&elements)[width]) const {
+#pragma unroll
+    for (int k = 0; k < width; ++k) elements[k] = loaded.lane[k];
+  }
+};
+
+)";
+
+std::string reduction_text(const FusedProgram::Closing& closing) {
+  if (closing.op == "Max") return "Extremum<Reduced, OrderedFloat<Reduced>>{{true, false}}";
+  if (closing.op == "Min") return "Extremum<Reduced, OrderedFloat<Reduced>>{{false, false}}";
+  return text("SumOfFloats<Reduced>{SumOf::elements, ", closing.op == "Mean" ? "row" : "1", "}");
+}
+
 // Largest steps of what is stored first come first: then that is walked as it lies.
 std::vector<std::size_t> walk_of(const Operand& to) {
   std::vector<std::size_t> order(to.rank);
@@ -195,6 +226,47 @@ std::vector<std::size_t> walk_of(const Operand& to) {
   std::stable_sort(order.begin(), order.end(),
                    [&](std::size_t a, std::size_t b) { return std::abs(to.axes[a].stride) > std::abs(to.axes[b].stride); });
   return order;
+}
+
+std::string listed(const std::vector<std::string>& parts) {
+  std::string out;
+  for (const std::string& each : parts) out += text(out.empty() ? "" : ", ", each);
+  return out;
+}
+
+// A pack of each operand: those of results are filled later.
+std::string loading_text(const std::vector<Reach>& reaches, std::size_t inputs) {
+  std::string out;
+  for (std::size_t i = 0; i < reaches.size(); ++i) {
+    const Reach& reach = reaches[i];
+    const std::string lanes = text("Lanes<", stored_type(reach.dtype), ", width>");
+    if (i >= inputs) {
+      out += text("    ", lanes, " l", i, ";\n");
+    } else if (reach.how == Reach::How::pack) {
+      out += text("    const ", lanes, " l", i, " = *reinterpret_cast<const ", lanes, "*>(p", i, " + at", i, "(first));\n");
+    } else if (reach.how == Reach::How::repeated) {
+      out += text("    const ", stored_type(reach.dtype), " x", i, " = p", i, "[at", i, "(first)];\n");
+    } else if (reach.how == Reach::How::lanes) {
+      out += text("    ", lanes, " l", i, ";\n#pragma unroll\n    for (int k = 0; k < width; ++k) l", i, ".lane[k] = p", i, "[at",
+                  i, "(first + k)];\n");
+    }
+  }
+  return out;
+}
+
+std::string storing_text(const std::vector<Reach>& reaches, std::size_t inputs) {
+  std::string out;
+  for (std::size_t i = inputs; i < reaches.size(); ++i) {
+    const std::string lanes = text("Lanes<", stored_type(reaches[i].dtype), ", width>");
+    if (reaches[i].how == Reach::How::pack) {
+      out += text("    *reinterpret_cast<", lanes, "*>(p", i, " + at", i, "(first)) = l", i, ";\n");
+    } else if (reaches[i].how == Reach::How::one) {
+      out += text("    *p", i, " = l", i, ".lane[0];\n");
+    } else {
+      out += text("#pragma unroll\n    for (int k = 0; k < width; ++k) p", i, "[at", i, "(first + k)] = l", i, ".lane[k];\n");
+    }
+  }
+  return out;
 }
 
 }  // namespace
@@ -233,13 +305,23 @@ FusedSource fused_source(const FusedProgram& program) {
   std::vector<const Operand*> operands;
   for (const Operand& each : program.inputs) operands.push_back(&each);
   for (const FusedProgram::Store& each : program.stores) operands.push_back(&each.to);
-  made.count = program.stores.front().to.count();
-  const std::vector<std::size_t> walk = walk_of(program.stores.front().to);
+  const std::optional<FusedProgram::Closing>& closing = program.closing;
+  const Operand& walked = closing ? closing->of : program.stores.front().to;
+  made.count = walked.count();
+  const std::vector<std::size_t> walk = walk_of(walked);
   std::size_t largest = 1;
   for (const Operand* each : operands) {
     if (!each->is_immediate && !each->is_single()) largest = std::max(largest, size_of(each->dtype));
   }
   made.width = static_cast<int>(std::clamp<std::size_t>(16 / largest, 1, 8));
+  std::int64_t share = std::int64_t{fused_threads} * made.width;  // elements of a block
+  int lanes = 1;
+  if (closing) {
+    made.width = elements_of_a_row_at_once(closing->of.dtype);
+    lanes = lanes_of_row(closing->row, closing->of.dtype);
+    share = closing->row * (static_cast<int>(fused_threads) / lanes);
+  }
+  made.blocks = (made.count + share - 1) / share;
   std::vector<Reach> reaches;
   std::int64_t furthest = made.count;
   for (const Operand* each : operands) {
@@ -249,9 +331,11 @@ FusedSource fused_source(const FusedProgram& program) {
     made.alignment.push_back(reach.how == Reach::How::pack ? size_of(reach.dtype) * static_cast<std::size_t>(made.width) : 1);
     reaches.push_back(std::move(reach));
   }
+  if (closing) made.alignment.push_back(1);
   const std::size_t inputs = program.inputs.size();
   std::string& out = made.text;
-  out = opening;
+  if (closing) out += closing_headers;
+  out += opening;
   out += text("using Index = ", furthest < (std::int64_t{1} << 31U) - 4096 ? "unsigned" : "unsigned long", ";\n");
   out += text("constexpr Index count = ", made.count, ";\nconstexpr int width = ", made.width, ";\n\n");
   const auto is_walked = [](const Reach& reach) { return reach.how != Reach::How::number && reach.how != Reach::How::one; };
@@ -259,10 +343,11 @@ FusedSource fused_source(const FusedProgram& program) {
     if (is_walked(reaches[i])) out += place_text(reaches[i], i);
   }
   // One element.
-  out += "\n__device__ __forceinline__ void of_one(";
-  for (std::size_t i = 0; i < inputs; ++i) out += text(i == 0 ? "" : ", ", stored_type(reaches[i].dtype), " v", i);
-  for (std::size_t i = inputs; i < reaches.size(); ++i) out += text(i == 0 ? "" : ", ", stored_type(reaches[i].dtype), "& to", i);
-  out += ") {\n";
+  std::vector<std::string> given;
+  for (std::size_t i = 0; i < inputs; ++i) given.push_back(text(stored_type(reaches[i].dtype), " v", i));
+  for (std::size_t i = inputs; i < reaches.size(); ++i) given.push_back(text(stored_type(reaches[i].dtype), "& to", i));
+  if (closing) given.push_back(text(stored_type(closing->of.dtype), "& reduced"));
+  out += text("\n__device__ __forceinline__ void of_one(", listed(given), ") {\n");
   std::vector<DType> dtypes;
   for (const Operand& each : program.inputs) dtypes.push_back(each.dtype);
   for (const FusedProgram::Step& step : program.steps) {
@@ -270,72 +355,79 @@ FusedSource fused_source(const FusedProgram& program) {
     dtypes.push_back(step.dtype);
   }
   for (std::size_t i = 0; i < program.stores.size(); ++i) out += text("  to", inputs + i, " = v", program.stores[i].value, ";\n");
-  out += "}\n\nextern \"C\" __global__ void __launch_bounds__(";
-  out += text(fused_threads, ") fused(");
-  for (std::size_t i = 0; i < reaches.size(); ++i) {
-    const char* const type = stored_type(reaches[i].dtype);
-    out += text(i == 0 ? "" : ", ", i < inputs && is_walked(reaches[i]) ? "const " : "", type);
-    if (reaches[i].how == Reach::How::one && i < inputs) {
-      out += text(" const* p", i);
-    } else {
-      out += text(reaches[i].how == Reach::How::number ? " p" : "* p", i);
-    }
-  }
-  out += ") {\n  const Index first = (static_cast<Index>(blockIdx.x) * ";
-  out += text(fused_threads, " + threadIdx.x) * width;\n  if (first >= count) return;\n");
-  for (std::size_t i = 0; i < inputs; ++i) {
-    if (!is_walked(reaches[i]))
-      out += text("  const ", stored_type(reaches[i].dtype), " x", i, " = ", reaches[i].how == Reach::How::one ? "*p" : "p", i,
-                  ";\n");
-  }
-  const auto arguments = [&](const auto& input) {
-    std::string list;
-    for (std::size_t i = 0; i < reaches.size(); ++i) list += text(i == 0 ? "" : ", ", input(i));
-    return list;
+  if (closing) out += text("  reduced = v", closing->value, ";\n");
+  out += "}\n\n";
+
+  const auto element_type = [&](std::size_t i) {  // of what p, or x, stands for
+    return text(i < inputs && is_walked(reaches[i]) ? "const " : "", stored_type(reaches[i].dtype));
+  };
+  const auto call_text = [&](const char* reduced, const auto& input) {
+    std::vector<std::string> list;
+    for (std::size_t i = 0; i < reaches.size(); ++i) list.push_back(input(i));
+    if (closing) list.emplace_back(reduced);
+    return text("of_one(", listed(list), ");\n");
   };
   // A whole pack: everything is loaded before anything is stored.
-  out += "  if (first + width <= count) {\n";
-  for (std::size_t i = 0; i < reaches.size(); ++i) {
-    const Reach& reach = reaches[i];
-    const std::string lanes = text("Lanes<", stored_type(reach.dtype), ", width>");
-    if (i >= inputs) {
-      out += text("    ", lanes, " l", i, ";\n");
-    } else if (reach.how == Reach::How::pack) {
-      out += text("    const ", lanes, " l", i, " = *reinterpret_cast<const ", lanes, "*>(p", i, " + at", i, "(first));\n");
-    } else if (reach.how == Reach::How::repeated) {
-      out += text("    const ", stored_type(reach.dtype), " x", i, " = p", i, "[at", i, "(first)];\n");
-    } else if (reach.how == Reach::How::lanes) {
-      out += text("    ", lanes, " l", i, ";\n#pragma unroll\n    for (int k = 0; k < width; ++k) l", i, ".lane[k] = p", i, "[at",
-                  i, "(first + k)];\n");
-    }
-  }
-  out += "#pragma unroll\n    for (int k = 0; k < width; ++k) of_one(";
-  out += arguments([&](std::size_t i) {
+  std::string of_pack = loading_text(reaches, inputs);
+  of_pack += "#pragma unroll\n    for (int k = 0; k < width; ++k) ";
+  of_pack += call_text("part.lane[k]", [&](std::size_t i) {
     const bool is_one = !is_walked(reaches[i]) || reaches[i].how == Reach::How::repeated;
     return i < inputs && is_one ? text("x", i) : text("l", i, ".lane[k]");
   });
-  out += ");\n";
-  for (std::size_t i = inputs; i < reaches.size(); ++i) {
-    const std::string lanes = text("Lanes<", stored_type(reaches[i].dtype), ", width>");
-    if (reaches[i].how == Reach::How::pack) {
-      out += text("    *reinterpret_cast<", lanes, "*>(p", i, " + at", i, "(first)) = l", i, ";\n");
-    } else if (reaches[i].how == Reach::How::one) {
-      out += text("    *p", i, " = l", i, ".lane[0];\n");
-    } else {
-      out += text("#pragma unroll\n    for (int k = 0; k < width; ++k) p", i, "[at", i, "(first + k)] = l", i, ".lane[k];\n");
-    }
-  }
-  out += "    return;\n  }\n  for (Index i = first; i < count; ++i) {\n";
-  for (std::size_t i = inputs; i < reaches.size(); ++i) out += text("    ", stored_type(reaches[i].dtype), " y", i, ";\n");
-  out += "    of_one(";
-  out += arguments([&](std::size_t i) {
+  of_pack += storing_text(reaches, inputs);
+  std::string of_single;
+  for (std::size_t i = inputs; i < reaches.size(); ++i) of_single += text("    ", stored_type(reaches[i].dtype), " y", i, ";\n");
+  of_single += "    ";
+  of_single += call_text("reduced", [&](std::size_t i) {
     if (i >= inputs) return text("y", i);
     return is_walked(reaches[i]) ? text("p", i, "[at", i, "(i)]") : text("x", i);
   });
-  out += ");\n";
   for (std::size_t i = inputs; i < reaches.size(); ++i)
-    out += is_walked(reaches[i]) ? text("    p", i, "[at", i, "(i)] = y", i, ";\n") : text("    *p", i, " = y", i, ";\n");
-  out += "  }\n}\n\n}  // namespace tutti::kernels::cuda\n";
+    of_single += is_walked(reaches[i]) ? text("    p", i, "[at", i, "(i)] = y", i, ";\n") : text("    *p", i, " = y", i, ";\n");
+
+  std::vector<std::string> parameters;
+  std::string single_values;  // inputs of one element, and numbers
+  for (std::size_t i = 0; i < reaches.size(); ++i) {
+    const char* const how = reaches[i].how == Reach::How::one && i < inputs ? " const* p"
+                            : reaches[i].how == Reach::How::number          ? " p"
+                                                                            : "* p";
+    parameters.push_back(text(element_type(i), how, i));
+    if (i < inputs && !is_walked(reaches[i]))
+      single_values += text("  const ", stored_type(reaches[i].dtype), " x", i, " = ",
+                            reaches[i].how == Reach::How::one ? "*p" : "p", i, ";\n");
+  }
+  if (closing) {
+    const char* const reduced = stored_type(closing->to.dtype);
+    parameters.push_back(text(reduced, "* reduced"));
+    std::vector<std::string> held;
+    out += text("using Reduced = ", reduced, ";\nconstexpr int lanes = ", lanes, ";\nconstexpr Index row = ", closing->row,
+                ";\n\nstruct Pass {\n");
+    for (std::size_t i = 0; i < reaches.size(); ++i) {
+      held.push_back(text(i < inputs && !is_walked(reaches[i]) ? "x" : "p", i));
+      out += text("  ", element_type(i), held.back()[0] == 'x' ? " " : "* ", held.back(), ";\n");
+    }
+    out += "  __device__ __forceinline__ Lanes<Reduced, width> pack(Index first) const {\n    Lanes<Reduced, width> part;\n";
+    out +=
+        of_pack + "    return part;\n  }\n  __device__ __forceinline__ Reduced single(Index i) const {\n    Reduced reduced;\n";
+    out += of_single + "    return reduced;\n  }\n};\n";
+    out += closing_source;
+    out += text("extern \"C\" __global__ void __launch_bounds__(", fused_threads, ") fused(", listed(parameters), ") {\n",
+                single_values, "  const Index line = static_cast<Index>(blockIdx.x) * (", fused_threads,
+                " / lanes) + threadIdx.x / lanes;\n  const auto reduction = ", reduction_text(*closing),
+                ";\n  auto total = reduction.none();\n  if (line < count / row) {\n    const Pass pass{", listed(held),
+                "};\n    const Index begin = line * row;\n    total = share_from_boundary<4, width>(\n        reduction, ",
+                closing->row % made.width == 0 ? "0" : "(width - begin % width) % width",
+                ", row, threadIdx.x % lanes, lanes,\n        [&](std::int64_t head) { return Packs{pass, begin + "
+                "static_cast<Index>(head)}; },\n        [&](std::int64_t i) { return pass.single(begin + "
+                "static_cast<Index>(i)); });\n  }\n  total = lanes_total(reduction, total, lanes);\n"
+                "  if (line < count / row && threadIdx.x % lanes == 0) reduced[line] = reduction.finish(total);\n");
+  } else {
+    out += text("extern \"C\" __global__ void __launch_bounds__(", fused_threads, ") fused(", listed(parameters),
+                ") {\n  const Index first = (static_cast<Index>(blockIdx.x) * ", fused_threads,
+                " + threadIdx.x) * width;\n  if (first >= count) return;\n", single_values, "  if (first + width <= count) {\n",
+                of_pack, "    return;\n  }\n  for (Index i = first; i < count; ++i) {\n", of_single, "  }\n");
+  }
+  out += "}\n\n}  // namespace tutti::kernels::cuda\n";
   return made;
 }
 

@@ -45,6 +45,8 @@ void split_axes(const Operand& in, std::uint32_t mask, bool keeps_order, Reducti
   task.data = data;
 }
 
+int lanes_of(std::int64_t length, std::int64_t at_once) { return power_of_two(parts_of(length, 2 * at_once), 32); }
+
 // Elements next to each other in memory belong to different outputs.
 bool kept_axis_is_inner(const ReductionTask& task) {
   if (task.kept.rank == 0 || task.reduced.rank == 0) return false;
@@ -57,6 +59,11 @@ bool kept_axis_is_inner(const ReductionTask& task) {
 std::int64_t elements_per_load(DType dtype, const ReductionTraits& traits) {
   const bool is_single = traits.loads == Loads::elements || (traits.loads == Loads::floats && !is_floating(dtype));
   return is_single ? 1 : 16 / static_cast<std::int64_t>(size_of(dtype));
+}
+
+int lanes_of_row(std::int64_t length, DType dtype) { return lanes_of(length, elements_per_load(dtype, plain_reduction)); }
+int elements_of_a_row_at_once(DType dtype) {
+  return size_of(dtype) == 8 ? 1 : static_cast<int>(elements_per_load(dtype, plain_reduction));
 }
 
 ReductionPlan plan_reduction(const Operand& in, std::uint32_t mask, int multiprocessors, const ReductionTraits& traits) {
@@ -89,8 +96,8 @@ ReductionPlan plan_reduction(const Operand& in, std::uint32_t mask, int multipro
   plan.is_side_by_side = task.reduced.is_dense();
   const std::int64_t at_once = plan.is_side_by_side ? elements_per_load(in.dtype, traits) : 1;
   // A warp has all it needs in flight and nothing to wait for; only a block brings enough threads to few outputs.
-  if (task.length <= 256 * at_once || task.outputs >= std::int64_t{32} * multiprocessors) {
-    task.lanes = power_of_two(parts_of(task.length, 2 * at_once), 32);
+  if (task.length <= most_bytes_of_a_row / 16 * at_once || task.outputs >= std::int64_t{32} * multiprocessors) {
+    task.lanes = lanes_of(task.length, at_once);
     return plan;
   }
   plan.mapping = ReductionMapping::by_block;

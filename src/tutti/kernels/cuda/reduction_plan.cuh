@@ -71,6 +71,12 @@ inline bool fits_packs(const ReductionTask& task, std::int64_t together, std::si
 // Elements that a thread loads at once where they are contiguous.
 std::int64_t elements_per_load(DType dtype, const ReductionTraits& traits);
 
+// Rows of contiguous floats that a group of threads reduces, however many there are: of so many bytes at most, by so many
+// threads, with so many elements loaded at once.
+inline constexpr std::int64_t most_bytes_of_a_row = 4096;
+int lanes_of_row(std::int64_t length, DType dtype);
+int elements_of_a_row_at_once(DType dtype);  // one of 8 bytes: see InAnyLayout
+
 // More multiprocessors never give fewer parts.
 ReductionPlan plan_reduction(const Operand& in, std::uint32_t mask, int multiprocessors,
                              const ReductionTraits& traits = plain_reduction);

@@ -3,25 +3,14 @@
 
 #include <type_traits>
 
-#include "tutti/kernels/cuda/accumulate.cuh"
+#include "tutti/kernels/cuda/contiguous_share.cuh"
+#include "tutti/kernels/cuda/lane_totals.cuh"
 #include "tutti/kernels/cuda/math.cuh"
 #include "tutti/kernels/cuda/reduction_plan.cuh"
 
 namespace tutti::kernels::cuda {
 
-// A double, rounded once to what is stored.
-template <class T>
-__device__ __forceinline__ T rounded(double x) {
-  if constexpr (std::is_same_v<T, __half>) {
-    return __double2half(x);
-  } else if constexpr (std::is_same_v<T, __nv_bfloat16>) {
-    return __double2bfloat16(x);
-  } else {
-    return static_cast<T>(x);
-  }
-}
-
-// The same, by dtype.
+// A double, rounded once to what is stored, by dtype.
 __device__ __forceinline__ void store_rounded(void* out, DType dtype, std::int64_t at, double x) {
   if (dtype == DType::f16) {
     static_cast<__half*>(out)[at] = rounded<__half>(x);
@@ -108,26 +97,6 @@ __device__ __forceinline__ void store_total(const ReductionTask& task, const R& 
   } else {
     write_result(task, r, output, total);
   }
-}
-
-// What the thread `distance` lanes away has.
-template <class T>
-__device__ __forceinline__ T exchanged(const T& value, int distance) {
-  static_assert(sizeof(T) % 4 == 0);
-  unsigned words[sizeof(T) / 4];
-  memcpy(words, &value, sizeof(T));
-#pragma unroll
-  for (unsigned& word : words) word = __shfl_xor_sync(0xffffffffU, word, distance);
-  T other;
-  memcpy(&other, words, sizeof(T));
-  return other;
-}
-
-// Of `lanes` neighbouring threads, a power of two, for the first of them.
-template <class R>
-__device__ __forceinline__ typename R::Total lanes_total(const R& r, typename R::Total total, int lanes) {
-  for (int distance = lanes / 2; distance > 0; distance /= 2) total = r.merge(total, exchanged(total, distance));
-  return total;
 }
 
 // Of a block, for its first thread.

@@ -3,11 +3,10 @@
 
 #include "tutti/kernels/cuda/launch.h"
 #include "tutti/kernels/cuda/reduction_plan.cuh"
+#include "tutti/kernels/cuda/sum_of.h"
 
 namespace tutti::kernels::cuda {
 
-// What floats are added up as; of squares the root is taken.
-enum class SumOf : std::uint8_t { elements, magnitudes, squares };
 void sum_floats(const ReductionPlan& plan, DType dtype, SumOf terms, double divisor, Queue& queue, const KernelCall& call);
 void sum_integers(const ReductionPlan& plan, DType dtype, Queue& queue, const KernelCall& call);
 void multiply_elements(const ReductionPlan& plan, DType dtype, Queue& queue, const KernelCall& call);

@@ -69,4 +69,16 @@ __device__ __forceinline__ T narrow(Working<T> x) {
   }
 }
 
+// A double, rounded once to what is stored.
+template <class T>
+__device__ __forceinline__ T rounded(double x) {
+  if constexpr (std::is_same_v<T, __half>) {
+    return __double2half(x);
+  } else if constexpr (std::is_same_v<T, __nv_bfloat16>) {
+    return __double2bfloat16(x);
+  } else {
+    return static_cast<T>(x);
+  }
+}
+
 }  // namespace tutti::kernels::cuda
