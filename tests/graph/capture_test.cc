@@ -232,6 +232,17 @@ TEST_P(Capture, ASecondDeviceAndSeveralStreamsArePartOfIt) {
   for (std::uint64_t i = 0; i < 4; ++i) EXPECT_EQ(numbers(step(some(i))), numbers(function(some(i))));
 }
 
+TEST_P(Capture, IsAnotherGraphAfterTraining) {
+  const BatchNorm norm(6);
+  const Dropout dropout{0.5};
+  const auto forward = capture([&](const Tensor& x) { return dropout(norm(x)); });
+  for (std::uint64_t i = 0; i < 3; ++i) (void)forward(some(i));
+  const std::vector<float> statistics = numbers(norm.running_mean.value());
+  const Evaluation now;
+  for (std::uint64_t i = 0; i < 3; ++i) EXPECT_EQ(numbers(forward(some(i))), numbers(norm(some(i))));
+  EXPECT_EQ(numbers(norm.running_mean.value()), statistics);
+}
+
 TEST_P(Capture, TellsWhatItHasRecorded) {
   const auto step = capture([](const Tensor& x) { return exp(x) * 2 + 1; });
   (void)step(some(1));

@@ -55,6 +55,47 @@ TEST_P(FirstNonFinite, IsNothingWhereAllIsFinite) {
   EXPECT_FALSE(finder.report());
 }
 
+TEST_P(FirstNonFinite, IsFoundAroundACapturedFunctionAndRefusedInside) {
+  const auto step = capture([](const Tensor& x) { return log(x - 1) * 2; });
+  (void)step(ones({3}) * 5);
+  (void)step(ones({3}) * 6);
+  FindNonFinite finder;
+  {
+    const FindNonFinite::Watching on(finder);
+    (void)step(zeros({3}));
+  }
+  const std::optional<NonFinite> found = finder.report();
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->op, "log");
+  const auto inside = capture([&](const Tensor& x) {
+    const FindNonFinite::Watching on(finder);
+    return log(x);
+  });
+  try {
+    (void)inside(ones({3}));
+    FAIL();
+  } catch (const InvalidState& refused) {
+    EXPECT_THAT(refused.message(), testing::HasSubstr("around the call of the captured function"));
+  }
+}
+
+TEST_P(FirstNonFinite, IsFoundInAStepOfFit) {
+  struct Net {
+    Dense layer{2, 1};
+    Tensor operator()(const Tensor& x) const { return log(layer(x) - 1e6); }
+  };
+  const Model model{Net{}};
+  model.compile({.optimizer = sgd(0.1), .loss = mse_loss});
+  FindNonFinite finder;
+  {
+    const FindNonFinite::Watching on(finder);
+    (void)model.fit(Dataset(std::tuple(ones({4, 2}), ones({4, 1}))).batch(4), {.epochs = 1, .verbose = Verbosity::quiet});
+  }
+  const std::optional<NonFinite> found = finder.report();
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->op, "log");
+}
+
 TEST_P(FirstNonFinite, IsLookedForAnewAfterAReport) {
   FindNonFinite finder;
   const FindNonFinite::Watching on(finder);

@@ -39,6 +39,11 @@ TEST(Layers, FrozenOnesKeepTheirValues) {
   const BatchNorm norm(3);
   freeze(norm);
   EXPECT_EQ(parameters(norm).size(), 0U);
+  const Tensor x = normal({8, 3}, {.key = 4, .mean = 7});
+  const Tensor y = norm(x);
+  EXPECT_EQ(read<float>(norm.running_mean), std::vector<float>(3, 0));
+  EXPECT_EQ(read<float>(norm.running_var), std::vector<float>(3, 1));
+  EXPECT_TRUE(item<bool>(allclose(y, x, {.rtol = 1e-4}))) << "it normalises by the statistics it has";
   freeze(norm, false);
   EXPECT_EQ(parameters(norm).size(), 2U) << "its statistics do not learn";
 }

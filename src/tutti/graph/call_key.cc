@@ -42,7 +42,9 @@ void CallKey::add(std::string_view text) {
 void CallKey::add_place() {
   detail::ThreadState& state = detail::thread_state;
   const detail::ScopeEntry* const scope = detail::without_left(state.scope);
-  add(static_cast<int>(state.settings.copy_policy) << 2 | static_cast<int>(allows_tf32()) << 1 | (scope != nullptr ? 1 : 0));
+  const detail::ThreadSettings& settings = state.settings;
+  add(static_cast<int>(settings.copy_policy) << 3 | static_cast<int>(settings.evaluates) << 2 |
+      static_cast<int>(allows_tf32()) << 1 | (scope != nullptr ? 1 : 0));
   if (scope != nullptr) add(std::string_view(scope->requested));
   if (state.stream == nullptr) [[likely]]
     return;

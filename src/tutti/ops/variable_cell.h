@@ -27,6 +27,7 @@ class VariableCell {
   void set_trainable(bool trainable) noexcept { is_trainable_.store(trainable, std::memory_order_relaxed); }
   // For a while: what is not trainable by itself is not afterwards either.
   void set_frozen(bool frozen) noexcept { is_frozen_.store(frozen, std::memory_order_relaxed); }
+  [[nodiscard]] bool is_frozen() const noexcept { return is_frozen_.load(std::memory_order_relaxed); }
 
   // Of a mirrored variable's first cell: those of the other replicas, in their order. Before anyone else has it.
   void mirror(std::vector<std::shared_ptr<VariableCell>> others) {

@@ -25,6 +25,7 @@ struct ThreadSettings {
   CopyPolicy copy_policy = CopyPolicy::silent;
   bool synchronous = true;
   bool manual_order = false;
+  bool evaluates = false;  // layers work as after training
 };
 
 struct ThreadState {

@@ -72,6 +72,12 @@ std::uint64_t FindNonFinite::number_of(const Place& place) {
 }
 
 void FindNonFinite::look_at(const Tensor& output, std::int64_t mark, Site site) {
+  if (detail::thread_state.listener != nullptr) {
+    throw InvalidState(
+        "FindNonFinite cannot look into a function while it is captured, because replays would not: let Watching live around the "
+        "call of the captured function, which then runs op by op",
+        site);
+  }
   const OwnCalls own;
   LogicalDevice& on = runtime(site).of(output.impl().buffer()->device());
   const DeviceScope there(on, site);

@@ -27,7 +27,8 @@ struct FindNonFiniteOptions {
 };
 
 // Of one thread. Costs four small kernels a call and no wait; what it keeps grows with the lines of the program, not with its
-// calls. Around value_and_grad it sees the gradients too. Of while_loop, custom_gradient and checkpoint it sees what they give.
+// calls. Around value_and_grad it sees the gradients too, and around the call of a captured function, or around fit(), all of its
+// ops: they run op by op then. Of while_loop, custom_gradient and checkpoint it sees what they give.
 //   FindNonFinite finder;
 //   { const FindNonFinite::Watching on(finder); step(); }
 //   if (const auto found = finder.report()) std::cerr << to_string(*found) << "\n";

@@ -6,6 +6,7 @@
 #include "tutti/ops/elementwise.h"
 #include "tutti/ops/random.h"
 #include "tutti/ops/variable_cell.h"
+#include "tutti/place/thread_state.h"
 #include "tutti/train/parameters.h"
 
 namespace tutti {
@@ -24,8 +25,6 @@ Fan fan_of(const Shape& shape) {
   for (std::size_t i = 2; i < shape.size(); ++i) window *= static_cast<double>(shape[i]);
   return {static_cast<double>(shape[1]) * window, static_cast<double>(shape[0]) * window};
 }
-
-thread_local bool evaluates = false;
 
 }  // namespace
 
@@ -50,8 +49,8 @@ Initializer normal_initializer(double deviation) {
 
 void detail::set_frozen(const Variable& variable, bool frozen) { variable.cell()->set_frozen(frozen); }
 
-Evaluation::Evaluation() noexcept : before_(std::exchange(evaluates, true)) {}
-Evaluation::~Evaluation() { evaluates = before_; }
-bool is_training() noexcept { return !evaluates; }
+Evaluation::Evaluation() noexcept : before_(std::exchange(detail::thread_state.settings.evaluates, true)) {}
+Evaluation::~Evaluation() { detail::thread_state.settings.evaluates = before_; }
+bool is_training() noexcept { return !detail::thread_state.settings.evaluates; }
 
 }  // namespace tutti

@@ -9,6 +9,7 @@
 #include "tutti/ops/matmul.h"
 #include "tutti/ops/neural.h"
 #include "tutti/ops/reduction.h"
+#include "tutti/ops/variable_cell.h"
 #include "tutti/train/attention.h"
 #include "tutti/train/parameters.h"
 #include "tutti/train/sequential.h"
@@ -94,7 +95,7 @@ Tensor BatchNorm::operator()(const Tensor& x, Site site) const {
   const auto as_channels = [&](const Tensor& y) { return reshape(y, per_channel, site); };
   Tensor middle = running_mean.value(site);
   Tensor variance = running_var.value(site);
-  if (is_training()) {
+  if (is_training() && !running_mean.cell()->is_frozen()) {
     const auto count = static_cast<double>(x.size()) / static_cast<double>(std::max<std::int64_t>(1, channels));
     middle = mean(x, axes, {}, site);
     variance = mean(square(subtract(x, as_channels(middle), site), site), axes, {}, site);
