@@ -26,7 +26,7 @@ TEST(SyncMatcher, CountsAndNamesTheSyncsOfCodeThatReads) {
   testing::StringMatchResultListener said;
   EXPECT_FALSE(testing::ExplainMatchResult(testing::Matcher<std::function<void()>>(makes_no_demand_sync()), reads, &said));
   EXPECT_THAT(said.str(), testing::HasSubstr("which makes 2 demand syncs"));
-  EXPECT_THAT(said.str(), testing::HasSubstr("value read of what Sum made at "));
+  EXPECT_THAT(said.str(), testing::HasSubstr("value read of what sum made at "));
   EXPECT_THAT(said.str(), testing::HasSubstr("all devices sync at "));
 }
 

@@ -60,7 +60,7 @@ TEST_F(SeenReplays, AReadOfAResultIsASyncAtItsLineOfWhatItsOpMade) {
   EXPECT_EQ(reads[0].site, line);
   EXPECT_EQ(reads[0].calls, 1U);
   EXPECT_STREQ(reads[0].op, "Sum");
-  EXPECT_THAT(sync_report().to_text(), AllOf(HasSubstr(line.to_string()), HasSubstr("Sum")));
+  EXPECT_THAT(sync_report().to_text(), AllOf(HasSubstr(line.to_string()), HasSubstr("what sum made")));
 }
 
 TEST_F(SeenReplays, TheHostRunsAheadOfTheirStreamToItsBoundAndWaitsAtTheLineOfTheCapture) {

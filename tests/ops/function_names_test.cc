@@ -133,6 +133,15 @@ TEST(FunctionNames, AreInACallFromInsideAKernel) {
   clear_errors();
 }
 
+TEST(FunctionNames, AreInWarningsOfSyncs) {
+  const CapturedLog log;
+  const SyncScope scope(OnSync::warn);
+  (void)item<float>(sum(where(ones({2}, DType::boolean), ones({2}), 0)));
+  (void)item<bool>(greater(sum(ones({2})), 1));
+  EXPECT_EQ(log.count("a value read of what sum made blocks"), 1U);
+  EXPECT_EQ(log.count("a value read of what less made blocks"), 1U) << "its row is that of less";
+}
+
 TEST(FunctionNames, AreNotInThePlacementLogTheJournalOrTheLedger) {
   const CapturedLog log;
   set_log_device_placement(true);
