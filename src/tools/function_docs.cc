@@ -44,41 +44,73 @@ void add_types(std::string_view text, std::vector<DeclaredType>& out) {
   }
 }
 
-// What stands above one of its forms; else what is said of its class, or of all that its header declares.
-std::string description_of(std::string_view function) {
-  std::string of_header;
-  for (const Declarations& header : all_declarations()) {
-    for (const DeclaredFunction& each : header.functions) {
-      if (each.name != function) continue;
-      if (!each.comment.empty()) return each.comment;
-      if (of_header.empty()) of_header = header.comment;
-    }
-  }
+// What is said of its class, or of all that its header declares.
+std::string comment_around(std::string_view function, const Declarations& header) {
   const DeclaredType* const type = find_type(function.substr(0, function.find("::")));
-  return type != nullptr && !type->comment.empty() ? type->comment : of_header;
+  return type != nullptr && !type->comment.empty() ? type->comment : header.comment;
 }
+
+// With those that have the same comment.
+void add_form(FunctionDocs& docs, const std::string& declaration, const std::string& comment) {
+  const auto same = [&](const FunctionForms& each) { return each.comment == comment; };
+  auto at = std::find_if(docs.forms.begin(), docs.forms.end(), same);
+  if (at == docs.forms.end()) at = docs.forms.insert(at, {comment, {}});
+  at->declarations.push_back(declaration);
+}
+
+constexpr std::string_view operator_word = "operator";
 
 }  // namespace
 
 FunctionDocs docs_of(std::string_view function) {
   FunctionDocs out;
-  out.description = description_of(function);
   const std::string called = std::string(function) + "::operator()";  // of a class that is one
+  std::vector<const DeclaredFunction*> found;
+  std::string comment;  // of those that have none: that of the first that has one
+  std::string around;
   for (const Declarations& header : all_declarations()) {
     for (const DeclaredFunction& each : header.functions) {
-      if (each.name == function || each.name == called) out.declarations.push_back(each.text);
+      if (each.name == function || each.name == called) {
+        found.push_back(&each);
+        if (comment.empty()) comment = each.comment;
+        if (around.empty()) around = comment_around(function, header);
+      }
       if (each.stands_for != function) continue;
-      const std::string sign = each.name.substr(std::string_view("operator").size());
+      const std::string sign = each.name.substr(operator_word.size());
       if (std::find(out.operators.begin(), out.operators.end(), sign) == out.operators.end()) out.operators.push_back(sign);
     }
   }
   if (const DeclaredType* const type = find_type(function)) {
-    out.declarations.insert(out.declarations.begin(), type->constructors.begin(), type->constructors.end());
-    if (type->constructors.empty()) out.declarations.insert(out.declarations.begin(), "struct " + type->name);
+    for (const std::string& each : type->constructors) add_form(out, each, type->comment);
+    if (type->constructors.empty()) add_form(out, "struct " + type->name, type->comment);
   }
-  for (const std::string& each : out.declarations) add_types(each, out.types);
+  if (comment.empty()) comment = around;
+  for (const DeclaredFunction* each : found) add_form(out, each->text, each->comment.empty() ? comment : each->comment);
+  for (const FunctionForms& forms : out.forms) {
+    for (const std::string& each : forms.declarations) add_types(each, out.types);
+  }
   for (DeclaredType& type : out.types) {
-    if (type.name == function) type.comment.clear();  // it is the description
+    if (type.name == function) type.comment.clear();  // it stands above
+  }
+  return out;
+}
+
+std::string description_of(const FunctionDocs& docs) {
+  std::string out;
+  for (const FunctionForms& form : docs.forms) {
+    if (!form.comment.empty()) out += (out.empty() ? "" : " ") + form.comment;
+  }
+  return out;
+}
+
+std::vector<std::string> functions_behind(std::string_view sign) {
+  const std::string name = std::string(operator_word) + std::string(sign);
+  std::vector<std::string> out;
+  for (const Declarations& header : all_declarations()) {
+    for (const DeclaredFunction& each : header.functions) {
+      if (each.stands_for.empty() || each.name != name) continue;
+      if (std::find(out.begin(), out.end(), each.stands_for) == out.end()) out.push_back(each.stands_for);
+    }
   }
   return out;
 }

@@ -28,6 +28,8 @@ bool is_built(BackendKind kind) {
 
 bool matches(const CatalogueEntry& entry, std::string_view name) {
   if (name.empty() || entry.name == name) return true;
+  const std::vector<std::string> behind = functions_behind(name);
+  if (std::find(behind.begin(), behind.end(), entry.name) != behind.end()) return true;
   const std::vector<const OpRow*> rows = ops_of(entry);
   return std::any_of(rows.begin(), rows.end(), [&](const OpRow* row) { return row->name == name; });
 }
@@ -64,8 +66,12 @@ void print_docs(std::string_view name) {
   const FunctionDocs docs = docs_of(name);
   std::cout << name;
   for (const std::string& sign : docs.operators) std::cout << ", " << sign;
-  std::cout << '\n' << paragraph(docs.description, 2) << '\n';
-  for (const std::string& each : docs.declarations) print_hanging(each, 2, 6);
+  std::cout << '\n';
+  const char* between = "";
+  for (const FunctionForms& forms : docs.forms) {
+    std::cout << std::exchange(between, "\n") << paragraph(forms.comment, 2);
+    for (const std::string& each : forms.declarations) print_hanging(each, 4, 8);
+  }
   for (const DeclaredType& type : docs.types) {
     const std::string title = (type.is_enum ? "enum " : "struct ") + type.name;
     std::cout << '\n';
@@ -98,6 +104,9 @@ nlohmann::ordered_json json_of(std::string_view name) {
   using nlohmann::ordered_json;
   const FunctionDocs docs = docs_of(name);
   ordered_json types = ordered_json::array();
+  std::vector<std::string> declarations;
+  for (const FunctionForms& forms : docs.forms)
+    declarations.insert(declarations.end(), forms.declarations.begin(), forms.declarations.end());
   for (const DeclaredType& type : docs.types) {
     ordered_json fields = ordered_json::array();
     for (const DeclaredField& field : type.fields)
@@ -105,8 +114,8 @@ nlohmann::ordered_json json_of(std::string_view name) {
     types.push_back({{"name", type.name}, {"is_enum", type.is_enum}, {"description", type.comment}, {"fields", fields}});
   }
   return {{"name", name},
-          {"description", docs.description},
-          {"declarations", docs.declarations},
+          {"description", description_of(docs)},
+          {"declarations", declarations},
           {"operators", docs.operators},
           {"types", types}};
 }

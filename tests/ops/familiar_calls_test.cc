@@ -5,6 +5,7 @@
 #include <sstream>
 #include <type_traits>
 
+#include "ops/refusals.h"
 #include "tutti/tutti.h"
 
 namespace tutti {
@@ -126,6 +127,21 @@ TEST(FamiliarCalls, ConstantsComeFromContainersWithOrWithoutAShape) {
   EXPECT_EQ(constant({1.F, 2.F, 3.F, 4.F}, {2, 2}).shape(), (Shape{2, 2}));
 }
 
+TEST(FamiliarCalls, ConstantsTakeADTypeThatHoldsTheirNumbers) {
+  EXPECT_EQ(constant(3, DType::f32).dtype(), DType::f32);
+  EXPECT_EQ(constant(3, DType::f32).shape(), Shape{});
+  EXPECT_EQ(values(constant({1, 2, 3}, DType::f32)), (std::vector{1.F, 2.F, 3.F}));
+  EXPECT_EQ(constant({{1, 2, 3}, {4, 5, 6}}, DType::f64).shape(), (Shape{2, 3}));
+  EXPECT_EQ(read<std::uint8_t>(constant({{{1, 255}}}, DType::u8)), (std::vector<std::uint8_t>{1, 255}));
+  EXPECT_EQ(read<std::int32_t>(constant({1.0, -2.0}, DType::i32)), (std::vector{1, -2}));
+  EXPECT_EQ(values(constant({true, false}, DType::f32)), (std::vector{1.F, 0.F}));
+  EXPECT_EQ(read<bool>(constant({2, 0}, DType::boolean)), (std::vector{true, false}));
+  EXPECT_EQ(read<std::int64_t>(constant({std::int64_t{1} << 62U}, DType::i64)), std::vector{std::int64_t{1} << 62U});
+  EXPECT_REFUSED_HERE(InvalidArgument, "300 does not fit in uint8", constant({1, 300}, DType::u8));
+  EXPECT_REFUSED_HERE(InvalidArgument, "0.5 does not fit in int32", constant(0.5, DType::i32));
+  EXPECT_REFUSED_HERE(ShapeError, "ragged", constant({{1, 2}, {3}}, DType::f32));
+}
+
 TEST(FamiliarCalls, EinsumTakesItsTensorsOneByOne) {
   const Tensor x = counted({2, 3});
   EXPECT_EQ(values(einsum("ij,kj->ik", x, x)), values(matmul(x, transpose(x))));
@@ -146,6 +162,10 @@ TEST(FamiliarCalls, ShapesAndDTypesArePrinted) {
   EXPECT_EQ(printed(ones(5).dtype()), "float32");
   EXPECT_EQ(printed(floating_dtypes), to_string(floating_dtypes));
 }
+
+// A tensor is assigned to by its name only, and is no number: x + 1 is not to be a sum of two of them.
+static_assert(std::is_nothrow_move_constructible_v<Tensor> && std::is_nothrow_move_assignable_v<Tensor>);
+static_assert(!std::is_convertible_v<Tensor, bool> && !std::is_convertible_v<Tensor, float>);
 
 // Nothing else may become a place in the source: an argument too many would be taken for one.
 static_assert(std::is_convertible_v<std::source_location, Site>);

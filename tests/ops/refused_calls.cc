@@ -67,3 +67,35 @@ void refused(const tt::Tensor& x, const tt::Tensor& i) {
   tt::parameters(Closed(x));       // give this class an each_member
   tt::save("a", Closed(x));        // give this class an each_member
 }
+
+void refused_options(const tt::Tensor& x) {
+  tt::var(x, {.correction = 1});                    // write all_axes before the options: var(x, all_axes,
+  tt::std(x, {.correction = 1, .keepdims = true});  // write all_axes before the options: std(x, all_axes,
+  tt::max(x, {.keepdims = 1U});                     // write all_axes before the options
+  tt::min(x, {.keepdims = true});                   // write all_axes before the options: min(x, all_axes,
+  tt::mean(x, {.keepdims = false});                 // write all_axes before the options: mean(x, all_axes,
+  tt::sum(x, {.dtype = tt::DType::f32});            // write all_axes before the options: sum(x, all_axes,
+  tt::logsumexp(x, {.keepdims = true});             // write all_axes before the options
+  tt::vector_norm(x, {.ord = 1L});                  // write all_axes before the options
+  tt::argmax(x, {.keepdims = true});                // write argmax(x, 0, {.keepdims = true})
+}
+
+void refused_habits(const tt::Tensor& x, const tt::Tensor& y) {
+  tt::index(x, {0}) = y;                        // write x = at(std::move(x), {0}).set(y)
+  tt::index(x, {0}) = 1;                        // write x = at(std::move(x), {0}).set(y)
+  tt::index(x, {0}) += y;                       // write x = at(std::move(x), {0}).add(y)
+  tt::uniform(0, 1, {3});                       // write uniform({3}, {.low = 0, .high = 1})
+  tt::normal(0.0, 1.0, {3});                    // write normal({3}, {.mean = 0, .stddev = 1})
+  tt::ones({2, 3}, {.dtype = tt::DType::f64});  // write ones({2, 3}, DType::f32)
+  tt::eye(3, 4, 1);                             // write eye(3, 4, {.offset = 1})
+  tt::linspace(0, 1, 5, true);                  // write linspace(0, 1, 5, {.endpoint = true})
+  tt::index(x, 0);                              // write index(x, {0})
+  tt::index(x, tt::Range{1, 3}, 0);             // write index(x, {0})
+  tt::sort(x, -1, true);                        // write sort(x, -1, {.descending = true})
+  tt::argsort(x, true);                         // write argsort(x, {.descending = true})
+  if (x > 0) return;                            // write item<bool>(x)
+  (void)(x && y);                               // write logical_and(a, b)
+  (void)(x || true);                            // write logical_or(a, b)
+  (void)!x;                                     // write logical_not(x)
+  (void)float(x);                               // write item<float>(x)
+}

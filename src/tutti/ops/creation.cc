@@ -45,6 +45,16 @@ Tensor detail::constant_of(const char* function, DType dtype, const Shape& shape
   return dispatch_one(call);
 }
 
+Tensor detail::numbers(DType dtype, const Shape& shape, std::span<const WeakScalar> values, Site site) {
+  std::vector<std::byte> bytes;
+  bytes.reserve(values.size() * size_of(dtype));
+  for (const WeakScalar& value : values) {
+    const OpInput input = scalar_input(value, dtype, site);
+    bytes.insert(bytes.end(), input.scalar.begin(), input.scalar.begin() + size_of(dtype));
+  }
+  return constant_of("constant", dtype, shape, bytes, site);
+}
+
 Tensor detail::bools(const std::vector<bool>& values, const Shape& shape, Site site) {
   std::vector<std::byte> bytes;
   bytes.reserve(values.size());

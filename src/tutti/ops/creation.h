@@ -47,10 +47,9 @@ Tensor bools(const std::vector<bool>& values, const Shape& shape, Site site);
 // Where `like` is, as full_like() has it; null: as full() has it.
 Tensor filled(const char* function, const Shape& shape, const TensorArg& value, DType dtype, const Tensor* like, Site site);
 }  // namespace detail
-// It has no bytes to take. A template, or braces with numbers of two types would become bools.
-template <std::same_as<std::vector<bool>> T>
+template <std::same_as<std::vector<bool>> T>  // or braces with numbers of two types would become bools
 Tensor constant(const T& values, const Shape& shape, Site site = {}) {
-  return detail::bools(values, shape, site);
+  return detail::bools(values, shape, site);  // it has no bytes to take
 }
 template <std::same_as<std::vector<bool>> T>
 Tensor constant(const T& values, Site site = {}) {
@@ -77,6 +76,9 @@ struct Nested<T, 0> {
 template <class T>
 using Values = InlineVector<std::conditional_t<std::is_same_v<T, bool>, std::uint8_t, T>, 64>;
 
+// Numbers as this dtype, which must hold each.
+Tensor numbers(DType dtype, const Shape& shape, std::span<const WeakScalar> values, Site site);
+
 // Flattens nested braces, checking that every row is as long as the first.
 template <class T, std::size_t Depth>
 void flatten(const typename Nested<T, Depth>::type& list, std::size_t level, Dims& shape, Values<T>& out, Site site) {
@@ -94,12 +96,15 @@ void flatten(const typename Nested<T, Depth>::type& list, std::size_t level, Dim
 }
 
 template <class T, std::size_t Depth>
-Tensor nested_constant(const typename Nested<T, Depth>::type& list, Site site) {
+Tensor nested_constant(const typename Nested<T, Depth>::type& list, Site site, DType dtype = dtype_of<T>) {
   Dims shape{};  // zeroed: gcc cannot see that flatten writes a size before it reads it
   Values<T> values;
   flatten<T, Depth>(list, 0, shape, values, site);
   while (shape.size() < Depth) shape.push_back(0);
-  return constant_of("constant", dtype_of<T>, shape, std::as_bytes(values.view()), site);
+  if (dtype == dtype_of<T>) return constant_of("constant", dtype, shape, std::as_bytes(values.view()), site);
+  std::vector<WeakScalar> weak;
+  for (const auto& value : values) weak.push_back(TensorArg(static_cast<T>(value), site).number());
+  return numbers(dtype, shape, weak, site);
 }
 }  // namespace detail
 
@@ -118,6 +123,23 @@ Tensor constant(std::initializer_list<std::initializer_list<T>> list, Site site 
 template <Element T>
 Tensor constant(std::initializer_list<std::initializer_list<std::initializer_list<T>>> list, Site site = {}) {
   return detail::nested_constant<T, 3>(list, site);
+}
+// The same as this dtype, which must hold each number: no halves in integers.
+template <Element T>
+Tensor constant(T value, DType dtype, Site site = {}) {
+  return detail::nested_constant<T, 0>(value, site, dtype);
+}
+template <Element T>
+Tensor constant(std::initializer_list<T> list, DType dtype, Site site = {}) {
+  return detail::nested_constant<T, 1>(list, site, dtype);
+}
+template <Element T>
+Tensor constant(std::initializer_list<std::initializer_list<T>> list, DType dtype, Site site = {}) {
+  return detail::nested_constant<T, 2>(list, site, dtype);
+}
+template <Element T>
+Tensor constant(std::initializer_list<std::initializer_list<std::initializer_list<T>>> list, DType dtype, Site site = {}) {
+  return detail::nested_constant<T, 3>(list, site, dtype);
 }
 
 Tensor zeros(const Shape& shape, DType dtype = DType::f32, Site site = {});

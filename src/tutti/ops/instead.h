@@ -5,6 +5,9 @@
 #include <concepts>
 #include <initializer_list>
 
+#include "tutti/ops/index.h"
+#include "tutti/ops/instead_operators.h"
+#include "tutti/ops/instead_reductions.h"
 #include "tutti/ops/tensor_arg.h"
 
 namespace tutti {
@@ -26,6 +29,35 @@ TUTTI_SIZES(empty)
 TUTTI_SIZES(uniform)
 TUTTI_SIZES(normal)
 #undef TUTTI_SIZES
+
+#define TUTTI_DTYPE(function)                                     \
+  template <class T = void>                                       \
+  Tensor function(const Shape&, const detail::OptionsInstead&) {  \
+    TUTTI_INSTEAD(T*, "write " #function "({2, 3}, DType::f32)"); \
+  }
+TUTTI_DTYPE(zeros)
+TUTTI_DTYPE(ones)
+TUTTI_DTYPE(empty)
+#undef TUTTI_DTYPE
+
+// The shape comes first here, last in NumPy.
+template <Number A, Number B>
+Tensor uniform(A, B, const Shape&) {
+  TUTTI_INSTEAD(A, "write uniform({3}, {.low = 0, .high = 1}): the shape comes first");
+}
+template <Number A, Number B>
+Tensor normal(A, B, const Shape&) {
+  TUTTI_INSTEAD(A, "write normal({3}, {.mean = 0, .stddev = 1}): the shape comes first");
+}
+
+template <std::integral A, std::integral B, std::integral C, class... Others>
+Tensor eye(A, B, C, Others...) {
+  TUTTI_INSTEAD(A, "write eye(3, 4, {.offset = 1})");
+}
+template <Number A, Number B, std::integral C, std::same_as<bool> D>
+Tensor linspace(A, B, C, D) {
+  TUTTI_INSTEAD(A, "write linspace(0, 1, 5, {.endpoint = true})");
+}
 
 #define TUTTI_LIST(function, list, what)                                                 \
   template <std::integral A, std::integral B, class... Others>                           \
@@ -61,34 +93,6 @@ Tensor randint(A, B, std::initializer_list<C>, Others...) {
   TUTTI_INSTEAD(A, "write randint({3}, low, high): the shape comes first, in braces");
 }
 
-// A second axis without braces, or an option without its name.
-#define TUTTI_REDUCTION(function)                                                                                           \
-  template <std::integral A, Number B, class... Others>                                                                     \
-  Tensor function(const Tensor&, A, B, Others...) {                                                                         \
-    TUTTI_INSTEAD(A, "write " #function "(x, {0, 1}) for two axes, " #function "(x, 0, {.keepdims = true}) for an option"); \
-  }
-TUTTI_REDUCTION(sum)
-TUTTI_REDUCTION(prod)
-TUTTI_REDUCTION(max)
-TUTTI_REDUCTION(min)
-TUTTI_REDUCTION(mean)
-TUTTI_REDUCTION(var)
-TUTTI_REDUCTION(std)
-TUTTI_REDUCTION(all)
-TUTTI_REDUCTION(any)
-TUTTI_REDUCTION(count_nonzero)
-TUTTI_REDUCTION(logsumexp)
-TUTTI_REDUCTION(vector_norm)
-#undef TUTTI_REDUCTION
-#define TUTTI_REDUCTION(function)                                                                              \
-  template <std::integral A, Number B, class... Others>                                                        \
-  Tensor function(const Tensor&, A, B, Others...) {                                                            \
-    TUTTI_INSTEAD(A, "write " #function "(x, 0, {.keepdims = true}): it takes one axis, and options by name"); \
-  }
-TUTTI_REDUCTION(argmax)
-TUTTI_REDUCTION(argmin)
-#undef TUTTI_REDUCTION
-
 template <std::same_as<Tensor> T>
 Tensor max(const Tensor&, const T&) {
   TUTTI_INSTEAD(T, "write maximum(a, b); max(x, axis) is the largest of one tensor");
@@ -116,6 +120,24 @@ Tensor gather(const Tensor&, const Tensor&, A) {
   TUTTI_INSTEAD(A, "write gather(x, axis, indices), or take(x, indices, axis), which is TensorFlow's gather");
 }
 
+#define TUTTI_SORT(function)                                              \
+  template <std::integral A, std::same_as<bool> B>                        \
+  Tensor function(const Tensor&, A, B) {                                  \
+    TUTTI_INSTEAD(A, "write " #function "(x, -1, {.descending = true})"); \
+  }                                                                       \
+  template <std::same_as<bool> B>                                         \
+  Tensor function(const Tensor&, B) {                                     \
+    TUTTI_INSTEAD(B, "write " #function "(x, {.descending = true})");     \
+  }
+TUTTI_SORT(sort)
+TUTTI_SORT(argsort)
+#undef TUTTI_SORT
+
+template <std::convertible_to<Index> A, class... Others>
+Tensor index(const Tensor&, const A&, const Others&...) {
+  TUTTI_INSTEAD(A, "write index(x, {0}), index(x, {Range{1, 3}, 0}): what stands in NumPy's brackets goes in braces");
+}
+
 template <std::integral A, std::integral B, std::integral C, class... Others>
 Tensor slice(const Tensor&, A, B, C, Others...) {
   TUTTI_INSTEAD(A, "write slice(x, axis, {start, stop}): the range goes in braces");
@@ -134,26 +156,6 @@ template <std::same_as<Tensor> T>
 Tensor where(const T&) {
   TUTTI_INSTEAD(T, "write nonzero(condition) for the places where it holds, where(condition, a, b) to choose");
 }
-
-// A tensor of bools is no answer in an if.
-template <class A, class B>
-  requires(std::same_as<A, Tensor> || std::same_as<B, Tensor>)
-bool operator==(const A&, const B&) {
-  TUTTI_INSTEAD(A, "write equal(a, b) element by element, item<bool>(all(equal(a, b))) for the whole; not_equal for !=");
-}
-
-// The type of the elements has to be named.
-#define TUTTI_ELEMENT(function)                                                        \
-  template <class T = void, std::same_as<Tensor> X>                                    \
-    requires std::same_as<T, void>                                                     \
-  bool function(const X&) {                                                            \
-    TUTTI_INSTEAD(X, "write " #function "<float>(x), with the C++ type of x.dtype()"); \
-  }
-TUTTI_ELEMENT(item)
-TUTTI_ELEMENT(read)
-TUTTI_ELEMENT(read_async)
-TUTTI_ELEMENT(try_read)
-#undef TUTTI_ELEMENT
 
 #undef TUTTI_INSTEAD
 

@@ -44,10 +44,9 @@ std::vector<Tensor> unstack(const Tensor& x, std::int64_t axis = 0, Site site = 
 std::vector<Tensor> split(const Tensor& x, std::int64_t parts, std::int64_t axis = 0, Site site = {});
 // Cut before each of these indices, which count like those of a slice.
 std::vector<Tensor> split(const Tensor& x, const std::vector<std::int64_t>& indices, std::int64_t axis = 0, Site site = {});
-// Without it split(x, {1}) would be one part.
 inline std::vector<Tensor> split(const Tensor& x, std::initializer_list<std::int64_t> indices, std::int64_t axis = 0,
                                  Site site = {}) {
-  return split(x, std::vector(indices), axis, site);
+  return split(x, std::vector(indices), axis, site);  // or split(x, {1}) would be one part
 }
 
 // --- Copies ---

@@ -13,13 +13,27 @@ namespace tutti {
 struct AllAxes {};
 inline constexpr AllAxes all_axes{};
 
+namespace detail {
+template <class T>
+concept AxisNumber = std::integral<T> && !std::same_as<T, bool>;
+template <class T>
+struct OptionsForAxes {
+  static_assert(sizeof(T) == 0, "write all_axes before the options: var(x, all_axes, {.correction = 1})");
+  static constexpr bool is_refused = true;
+};
+}  // namespace detail
+
 // What a reduction goes over: all axes, one, or those listed, where negative ones count from the end.
 class ReducedAxes {
  public:
   ReducedAxes(AllAxes /*all*/) noexcept : is_all_(true) {}
-  template <std::integral T>
-    requires(!std::same_as<T, bool>)
+  template <detail::AxisNumber T>
   ReducedAxes(T axis) noexcept : axes_(axis) {}
+  // gcc 12 overlooks the name in {.correction = 1} and would take the number for an axis. Of all implicit conversions only that
+  // one sees an explicit constructor.
+  template <detail::AxisNumber T>
+    requires(detail::OptionsForAxes<T>::is_refused)
+  explicit ReducedAxes(T axis) = delete;
   ReducedAxes(std::initializer_list<std::int64_t> axes, Site site = {}) : axes_(axes, site) {}
   ReducedAxes(const Dims& axes) : axes_(axes) {}
 
@@ -74,7 +88,7 @@ Tensor all(const Tensor& x, const ReducedAxes& axes, const ReductionOptions& opt
 Tensor any(const Tensor& x, Site site = {});
 Tensor any(const Tensor& x, const ReducedAxes& axes, const ReductionOptions& options = {}, Site site = {});
 
-// How many elements are not zero along these axes, as int64; over all axes: see indexing.h.
+// How many elements are not zero along these axes, as int64.
 Tensor count_nonzero(const Tensor& x, const ReducedAxes& axes, const ReductionOptions& options = {}, Site site = {});
 
 // The index, as int64, of the first largest or smallest element, or of the first NaN: in row-major order, or along an axis. Throw

@@ -22,7 +22,7 @@ struct NonzeroResult {
   Tensor positions;
   Tensor count;  // int64; may exceed the size
 };
-// No sync.
+// As many rows as the size says: no sync.
 NonzeroResult nonzero(const Tensor& x, const NonzeroOptions& options, Site site = {});
 
 // The elements for which the mask holds, in one axis. Both broadcast.
@@ -36,7 +36,7 @@ struct MaskedSelectResult {
   Tensor values;
   Tensor count;  // int64; may exceed the size
 };
-// No sync.
+// As many elements as the size says: no sync.
 MaskedSelectResult masked_select(const Tensor& x, const Tensor& mask, const MaskedSelectOptions& options, Site site = {});
 
 // x with the elements for which the mask holds replaced, in row-major order, by the first of the values, whose dtype must promote
@@ -61,7 +61,7 @@ struct RepeatResult {
   Tensor values;
   Tensor count;  // int64: what the repeats add up to; may exceed the size
 };
-// No sync.
+// As many elements along the axis as the size says: no sync.
 RepeatResult repeat_interleave(const Tensor& x, const TensorArg& repeats, const RepeatSizeOptions& options, Site site = {});
 
 namespace detail {

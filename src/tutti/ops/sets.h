@@ -35,13 +35,13 @@ struct UniqueAll {
   Tensor count;
 };
 
-// Without a size the host waits for the count.
+// The distinct elements, sorted. Without a size the host waits for their count.
 Tensor unique_values(const Tensor& x, Site site = {});
 UniqueCounts unique_counts(const Tensor& x, Site site = {});
 UniqueInverse unique_inverse(const Tensor& x, Site site = {});
 UniqueAll unique_all(const Tensor& x, Site site = {});
 
-// No sync.
+// The same, without a sync.
 UniqueValues unique_values(const Tensor& x, const UniqueSize& size, Site site = {});
 UniqueCounts unique_counts(const Tensor& x, const UniqueSize& size, Site site = {});
 UniqueInverse unique_inverse(const Tensor& x, const UniqueSize& size, Site site = {});

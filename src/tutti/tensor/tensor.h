@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <type_traits>
+#include <utility>
 
 #include "tutti/base/free_list.h"
 #include "tutti/base/intrusive.h"
@@ -58,6 +60,18 @@ class Tensor {
   explicit Tensor(Ref<TensorImpl> impl) noexcept : impl_(std::move(impl)) {}
   // The variable's value at this moment.
   Tensor(const Variable& variable, Site site = {});
+  Tensor(const Tensor&) = default;
+  Tensor(Tensor&&) = default;
+  ~Tensor() = default;
+
+  // Only to a tensor that has a name: what index(x, {0}) gives is a value, and x would stay as it is.
+  Tensor& operator=(const Tensor&) & = default;
+  Tensor& operator=(Tensor&&) & = default;
+  template <class T>
+  Tensor& operator=(const T& /*value*/) && {
+    static_assert(sizeof(T) == 0, "write x = at(std::move(x), {0}).set(y): index(x, {0}) is a value, not a place in x");
+    return *this;
+  }
 
   // False for a default-constructed or moved-from tensor; every other member needs a defined one and throws
   // InvalidArgument, with the caller's line, otherwise.
@@ -81,6 +95,18 @@ class Tensor {
   template <class T>
   Tensor operator[](const T& /*index*/) const {
     static_assert(sizeof(T) == 0, "write index(x, {0}) for x[0], index(x, {Range{1, 3}, 0}) for x[1:3, 0]");
+    return {};
+  }
+
+  // A wait that would not be seen. Explicit: so that x + 1 is no sum of numbers.
+  template <class T>
+    requires std::is_arithmetic_v<T>
+  explicit operator T() const {
+    if constexpr (std::is_same_v<T, bool>) {
+      static_assert(sizeof(T) == 0, "write item<bool>(x), where the host waits; cond(x, f, g) and where(x, a, b) do not");
+    } else {
+      static_assert(sizeof(T) == 0, "write item<float>(x), with the C++ type of x.dtype()");
+    }
     return {};
   }
 
