@@ -1,5 +1,6 @@
 #include "tools/demo.h"
 
+#include <array>
 #include <cmath>
 #include <iomanip>
 #include <iostream>
@@ -48,13 +49,39 @@ Examples spiral(std::int64_t points) {
 
 Dataset<Examples> in_batches(const Examples& examples) { return Dataset(examples).shuffle(1).batch(batch_size); }
 
+// What the host has waited so far.
+struct Waited {
+  std::uint64_t times = 0;  // that the program asked for: a value, or a device to be done
+  Nanoseconds asked = 0;    // in those
+  Nanoseconds held_back = 0;
+};
+
+Waited waited_so_far() {
+  Waited out;
+  for (const SyncTotals& each : sync_totals()) {
+    if (is_demand(each.reason)) {
+      out.times += each.calls;
+      out.asked += each.blocked_time;
+    } else if (each.reason == SyncReason::back_pressure) {
+      out.held_back += each.blocked_time;
+    }
+  }
+  return out;
+}
+
 // What came of a training.
 struct Trained {
   std::int64_t steps = 0;
   Nanoseconds taken = 0;
-  std::uint64_t waits = 0;  // of the host, for values and devices
-  Nanoseconds waited = 0;
+  Waited in_steps = {};
+  Nanoseconds at_end = 0;  // when all steps were submitted
   double accuracy = 0;
+
+  void set_waits(const Waited& before, const Waited& submitted, const Waited& after) {
+    in_steps = {submitted.times - before.times, submitted.asked - before.asked, submitted.held_back - before.held_back};
+    at_end = after.asked - submitted.asked;
+  }
+  [[nodiscard]] Nanoseconds step() const { return taken / steps; }
 };
 
 double accuracy_of(const Tensor& outputs, const Tensor& labels) {
@@ -76,11 +103,11 @@ Trained train(const MirroredStrategy& strategy, const Examples& data, const Exam
   Trained out;
   const bool own_recording = !journal::is_recording();  // TUTTI_TRACE records all of the run
   const std::int64_t last_epoch = (std::int64_t{options.epochs} - 1) * batches;
-  const auto before = sync_report().demand;
-  auto submitted = before;
+  const Waited before = waited_so_far();
+  Waited submitted;
   const auto watch = on_step_end([&](Training& training) {
     if (training.step() == last_epoch && own_recording) journal::start();
-    if (training.step() == last_epoch + batches) submitted = sync_report().demand;
+    if (training.step() == last_epoch + batches) submitted = waited_so_far();
   });
   const Nanoseconds begin = now();
   const History history =
@@ -88,16 +115,16 @@ Trained train(const MirroredStrategy& strategy, const Examples& data, const Exam
                 {.epochs = options.epochs, .callbacks = {watch}, .verbose = Verbosity::automatic, .stop_at_interrupt = false});
   out.taken = now() - begin;
   if (own_recording) journal::stop();
+  out.set_waits(before, submitted, waited_so_far());
   out.steps = history.steps;
-  out.waits = submitted.calls - before.calls;
-  out.waited = submitted.blocked_time - before.blocked_time;
   out.accuracy = accuracy_of(model.predict(std::get<0>(test)), std::get<1>(test));
   return out;
 }
 
-// As it is often written: the loss read in every step, a check of it, a count of what was right, and a sync to be sure.
-Trained train_with_syncs(const MirroredStrategy& strategy, const Examples& data, const Examples& test,
-                         const DemoOptions& options) {
+// The same by hand, op by op. As it is often written it waits: the loss read in every step, a check of it, a count of what was
+// right, and a sync to be sure. Else the same values are sent for, and looked at when all steps are submitted.
+Trained train_by_hand(const MirroredStrategy& strategy, const Examples& data, const Examples& test, const DemoOptions& options,
+                      bool waits) {
   set_seed(1);
   std::optional<Classifier> made;
   std::optional<Adam> optimizer;
@@ -109,10 +136,15 @@ Trained train_with_syncs(const MirroredStrategy& strategy, const Examples& data,
   const Classifier& net = *made;
 
   Trained out;
-  reset_sync_totals();
+  if (waits) reset_sync_totals();  // the report is of this loop
+  const Waited before = waited_so_far();
   const Nanoseconds begin = now();
   double right = 0;
   double total = 0;
+  const auto check = [](double loss) {
+    if (!std::isfinite(loss)) throw InvalidState("the loss is not finite", {});
+  };
+  std::vector<std::array<Pending<float>, 3>> sent_for;
   for (std::int64_t epoch = 0; epoch < std::int64_t{options.epochs}; ++epoch) {
     for (const Examples& batch : in_batches(data).epoch(epoch)) {
       const auto parts = strategy.split(batch);
@@ -136,43 +168,60 @@ Trained train_with_syncs(const MirroredStrategy& strategy, const Examples& data,
       const auto reduced = strategy.all_reduce(slopes, Reduction::mean);
       strategy.run([&](const std::vector<Tensor>& grads) { optimizer->update(grads); }, reduced);
 
-      const double loss = item<float>(strategy.reduce(losses, Reduction::mean), Intent::log);
-      total += loss;
-      if (!std::isfinite(item<float>(losses[0], Intent::branch))) throw InvalidState("the loss is not finite", {});
-      right += item<float>(strategy.reduce(hits, Reduction::sum), Intent::log);
-      sync_devices();
+      const Tensor loss = strategy.reduce(losses, Reduction::mean);
+      const Tensor hit = strategy.reduce(hits, Reduction::sum);
+      if (waits) {
+        total += item<float>(loss, Intent::log);
+        check(item<float>(losses[0], Intent::branch));
+        right += item<float>(hit, Intent::log);
+        sync_devices();
+      } else {
+        sent_for.push_back({read_async<float>(loss), read_async<float>(losses[0]), read_async<float>(hit)});
+      }
       ++out.steps;
     }
   }
+  const Waited submitted = waited_so_far();
+  if (!waits) sync_devices();
+  for (const auto& [loss, first, hit] : sent_for) {
+    total += loss.get();
+    check(first.get());
+    right += hit.get();
+  }
   out.taken = now() - begin;
-  const SyncSum demand = sync_report().demand;
-  out.waits = demand.calls;
-  out.waited = demand.blocked_time;
-  std::ostringstream said;
-  said << std::setprecision(3) << "Mean loss " << total / static_cast<double>(out.steps) << ", "
-       << percent(right / static_cast<double>(out.steps * batch_size)) << " right on the way.";
-  std::cout << paragraph(said.str());
-  std::cout << '\n' << sync_report();
+  out.set_waits(before, submitted, waited_so_far());
+  if (waits) {
+    std::ostringstream said;
+    said << std::setprecision(3) << "Mean loss " << total / static_cast<double>(out.steps) << ", "
+         << percent(right / static_cast<double>(out.steps * batch_size)) << " right on the way.";
+    std::cout << paragraph(said.str()) << '\n' << sync_report();
+  }
   const auto outputs = strategy.run([&](const Tensor& x) { return net(x); }, std::get<0>(test));
   out.accuracy = accuracy_of(outputs[0], std::get<1>(test));
   return out;
 }
 
-void print_beside(const Trained& ours, const Trained& naive) {
-  const auto row = [](const char* what, const auto& left, const auto& right) {
-    std::cout << std::left << std::setw(26) << what << std::right << std::setw(16) << left << std::setw(16) << right << '\n';
+void print_beside(const Trained& fit, const Trained& loop, const Trained& waiting) {
+  const auto row = [&](const char* what, const auto& of) {
+    std::cout << std::left << std::setw(29) << what << std::right;
+    for (const Trained* each : {&fit, &loop, &waiting}) std::cout << std::setw(16) << of(*each);
+    std::cout << '\n';
   };
-  std::cout << '\n';
-  row("", "without waits", "with syncs");
-  row("steps", ours.steps, naive.steps);
-  row("host waits in steps", ours.waits, naive.waits);
-  row("time waited", human_time(ours.waited), human_time(naive.waited));
-  row("a step", human_time(ours.taken / ours.steps), human_time(naive.taken / naive.steps));
-  row("accuracy", percent(ours.accuracy), percent(naive.accuracy));
-  std::cout << "ratio of the times" << std::fixed << std::setprecision(1) << std::setw(40)
-            << (static_cast<double>(naive.taken) / static_cast<double>(naive.steps)) /
-                   (static_cast<double>(ours.taken) / static_cast<double>(ours.steps))
-            << '\n';
+  const auto ratio = [&](const Trained& of) {
+    std::ostringstream out;
+    out << std::fixed << std::setprecision(2) << static_cast<double>(of.step()) / static_cast<double>(loop.step());
+    return out.str();
+  };
+  std::cout << '\n'
+            << std::setw(45) << "fit, captured" << std::setw(16) << "loop, no waits" << std::setw(16) << "loop, waits" << '\n';
+  row("steps", [](const Trained& of) { return of.steps; });
+  row("waits for values and devices", [](const Trained& of) { return of.in_steps.times; });
+  row("time in these", [](const Trained& of) { return human_time(of.in_steps.asked); });
+  row("held back, being far ahead", [](const Trained& of) { return human_time(of.in_steps.held_back); });
+  row("wait for the last steps", [](const Trained& of) { return human_time(of.at_end); });
+  row("a step", [](const Trained& of) { return human_time(of.step()); });
+  row("a step, loop no waits = 1", ratio);
+  row("accuracy", [](const Trained& of) { return percent(of.accuracy); });
 }
 
 void write_page(const std::string& path) {
@@ -207,13 +256,16 @@ void run_demo(const DemoOptions& options) {
   // Before other waits come: the page is of this training.
   write_page(options.page);
   std::cout << '\n'
-            << paragraph(text(percent(ours.accuracy), " of ", others, " other points are right. ", ours.waits, " host waits in ",
-                              ours.steps, " steps of ", human_time(ours.taken / ours.steps), "."));
+            << paragraph(text(percent(ours.accuracy), " of ", others, " other points are right. ", ours.steps, " steps of ",
+                              human_time(ours.step()), ", ", ours.in_steps.times,
+                              " waits for values in them. The host was held back for ", human_time(ours.in_steps.held_back),
+                              ", being far ahead, and waited ", human_time(ours.at_end), " for the last steps."));
   std::cout << paragraph(text("Its last epoch as a timeline, for a browser: ", printable(options.page)));
 
   if (options.with_syncs) {
-    std::cout << "\nThe same, with the usual waits in every step:" << std::endl;
-    print_beside(ours, train_with_syncs(strategy, data, test, options));
+    std::cout << "\nThe same as a loop by hand, without and with the usual waits in every step:" << std::endl;
+    const Trained loop = train_by_hand(strategy, data, test, options, false);
+    print_beside(ours, loop, train_by_hand(strategy, data, test, options, true));
   } else {
     std::cout << paragraph(
         "Next: 'tutti demo --with-syncs' does it with the usual waits, and shows what they cost; "

@@ -2,6 +2,7 @@
 // steps.
 #include <gtest/gtest.h>
 
+#include <sstream>
 #include <string>
 #include <tuple>
 
@@ -29,19 +30,24 @@ class Fitting : public OnBackend {
   static void expect_no_demand(const Model<FittedNet>& model, const FitOptions& given) {
     const auto data = Dataset(three_regions(220, 5)).shuffle(3).batch(8);
     model.compile({.optimizer = adam(0.02), .loss = cross_entropy, .metrics = {accuracy()}});
+    std::ostringstream out;
     FitOptions options = given;
     options.validation = Dataset(three_regions(50, 6)).batch(16);
-    options.verbose = Verbosity::quiet;
-    const std::uint64_t before = sync_counts().demand;
+    options.out = &out;
     std::uint64_t at_last_step = 0;
     options.callbacks.push_back(on_step_end([&](Training&) { at_last_step = sync_counts().demand; }));
     const SyncScope strict(OnSync::error);
-    const History history = model.fit(data, options);
-    EXPECT_EQ(history.steps, options.epochs * 28);
-    EXPECT_EQ(at_last_step, before) << "demand syncs of all threads, from the first capture to the last step";
-    EXPECT_LE(sync_counts().demand, before + static_cast<std::uint64_t>(options.epochs)) << "for the values at the end";
-    EXPECT_GT(history.at("accuracy").back(), 0.75);
-    EXPECT_GT(history.at("val_accuracy").back(), 0.75);
+    for (const Verbosity verbose : {Verbosity::quiet, Verbosity::bar}) {
+      options.verbose = verbose;
+      const std::uint64_t before = sync_counts().demand;
+      const History history = model.fit(data, options);
+      EXPECT_EQ(history.steps, options.epochs * 28);
+      EXPECT_EQ(at_last_step, before) << "demand syncs of all threads, from the first capture to the last step";
+      EXPECT_LE(sync_counts().demand, before + static_cast<std::uint64_t>(options.epochs) + 1) << "for the values at the end";
+      EXPECT_GT(history.at("accuracy").back(), 0.75);
+      EXPECT_GT(history.at("val_accuracy").back(), 0.75);
+    }
+    EXPECT_NE(out.str(), "") << "a bar, the second time";
   }
 };
 

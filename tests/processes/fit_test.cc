@@ -6,11 +6,13 @@
 #include <cmath>
 #include <filesystem>
 #include <limits>
+#include <sstream>
 #include <string>
 #include <vector>
 
 #include "processes/job.h"
 #include "train/fit_problems.h"
+#include "tutti/journal/journal.h"
 
 namespace tutti {
 
@@ -44,6 +46,14 @@ Weights all_values(const MirroredStrategy& strategy, const Net& net) {
   Weights out;
   for (const auto& [name, variable] : named_variables(net))
     out.push_back(read<float>(strategy.run([&v = variable] { return v.value(); })[0]));
+  return out;
+}
+
+std::int64_t recorded_roll_calls() {
+  std::int64_t out = 0;
+  for (const journal::ThreadEvents& thread : journal::snapshot().threads) {
+    for (const journal::Event& event : thread.events) out += event.kind == journal::EventKind::roll_call ? 1 : 0;
+  }
   return out;
 }
 
@@ -86,6 +96,37 @@ TEST(FitOverProcesses, GivesTheWeightsAndMetricsOfOneProcess) {
         require(std::abs(history.at(name)[i] - values[i]) < 1e-4, name + " is another than in one process");
     }
     require(std::abs(model.evaluate(others()).at("loss") - judged_alone.at("loss")) < 1e-4, "evaluate");
+  });
+  job.expect_success();
+}
+
+// One roll call in each step, for the gradients; one for the sums of an epoch, one for those of its validation.
+TEST(FitOverProcesses, MakesNoDemandSyncInItsStepsAndOneRollCallInEach) {
+  Job job(2, [](int) {
+    simulate_gpus(1);
+    const MirroredStrategy strategy = over_all();
+    const Model model(strategy, [] { return testing_fit::Net{}; });
+    model.compile(classifier(adam(0.02)));
+    static_cast<void>(model.fit(data(), options()));
+    for (const Verbosity verbose : {Verbosity::quiet, Verbosity::bar}) {
+      std::ostringstream out;
+      const std::uint64_t before = sync_counts().demand;
+      std::uint64_t at_last_step = 0;
+      FitOptions how = options({on_step_end([&](Training&) { at_last_step = sync_counts().demand; })});
+      how.verbose = verbose;
+      how.out = &out;
+      journal::start();
+      const History history = [&] {
+        const SyncScope strict(OnSync::error);
+        return model.fit(data(), how);
+      }();
+      journal::stop();
+      require(history.steps == 21, "the steps");
+      require(at_last_step == before, "demand syncs in the steps: " + std::to_string(at_last_step - before));
+      const std::int64_t expected = history.steps + 2 * history.epochs();
+      require(recorded_roll_calls() == expected, "roll calls: " + std::to_string(recorded_roll_calls()));
+      require(out.str().empty() == (verbose == Verbosity::quiet), "a bar");
+    }
   });
   job.expect_success();
 }

@@ -154,6 +154,30 @@ class Ops(unittest.TestCase):
             self.assertIn(line, shown)
         self.assertIn("  enum LossReduction\n    none\n", tutti("ops", "cross_entropy").stdout)
 
+    def test_each_form_stands_below_its_own_comment(self):
+        shown = re.sub(r"\n {8,}", " ", tutti("ops", "split").stdout)
+        for block in (
+            "  So many parts of equal size along the axis.\n    std::vector<Tensor> split(const Tensor& x, int64_t parts, int64_t axis = 0)\n\n",
+            "  Cut before each of these indices, which count like those of a slice.\n    std::vector<Tensor> split(const Tensor& x, const std::vector",
+            "  Along axes that are not sharded.\n    std::vector<ShardedTensor> split(const ShardedTensor& x, int64_t parts",
+        ):
+            self.assertIn(block, shown)
+        shown = tutti("ops", "unique_values").stdout
+        self.assertIn("  The distinct elements, sorted. Without a size the host waits for their count.\n    Tensor unique_values(", shown)
+        self.assertIn("  The same, without a sync.\n    UniqueValues unique_values(", shown)
+        described = json.loads(tutti("ops", "split", "--json").stdout)["functions"][0]["description"]
+        self.assertTrue(described.startswith("So many parts of equal size along the axis. Cut before each"), described)
+        # One comment above several forms is told once.
+        self.assertEqual(tutti("ops", "constant").stdout.count("Host values"), 1)
+        self.assertNotIn("no bytes", tutti("ops", "constant").stdout)
+
+    def test_an_operator_finds_what_it_stands_for(self):
+        self.assertTrue(tutti("ops", "+").stdout.startswith("add, +\n"))
+        self.assertTrue(tutti("ops", "<=").stdout.startswith("less_equal, <=\n"))
+        self.assertEqual(re.findall(r"^(\w+), -$", tutti("ops", "-").stdout, re.M), ["subtract", "negative"])
+        self.assertEqual([each["name"] for each in json.loads(tutti("ops", "+", "--json").stdout)["functions"]], ["add"])
+        self.assertIn("no function or op is named '=='", tutti("ops", "==").stderr)
+
     def test_tells_about_functions_of_meshes_and_settings(self):
         shown = tutti("ops", "barrier").stdout
         for line in ("void barrier(const Mesh& mesh, const BarrierOptions& options = {})", 'std::string name = "(barrier)"', "syncs     yes"):
@@ -213,7 +237,7 @@ class Demo(InAFolder):
         said = " ".join(done.stdout.split())
         self.assertIn("Using MirroredStrategy with devices (", said)
         self.assertIn("Epoch 4/4: loss ", said)
-        self.assertIn("0 host waits in 160 steps", said)
+        self.assertRegex(said, r"right\. 160 steps of [\d.]+ .?s, 0 waits for values in them\. The host was held back for [\d.]+ .?s, being")
         self.assertGreater(float(re.search(r"([\d.]+) % of 1024 other points are right", said)[1]), 60)
         page = (self.folder / "tutti-demo.html").read_text()
         self.assertTrue(page.startswith("<!doctype html>") or page.startswith("<!DOCTYPE html>"), page[:80])
@@ -224,10 +248,25 @@ class Demo(InAFolder):
         done = tutti("demo", "--with-syncs", "--epochs", "1", "--gpus", "2", "--page", "a.html", cwd=self.folder)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         self.assertLessEqual(max(map(len, done.stdout.splitlines())), 80, done.stdout)
-        ours, naive = map(int, re.search(r"host waits in steps +(\d+) +(\d+)", done.stdout).groups())
-        self.assertEqual((ours, naive), (0, 160))
+        counts = re.search(r"waits for values and devices +(\d+) +(\d+) +(\d+)", done.stdout).groups()
+        self.assertEqual([int(each) for each in counts], [0, 0, 160])
+        step, ratios = (re.search(rf"\n{what} +(.*)", done.stdout)[1].split() for what in ("a step", "a step, loop no waits = 1"))
+        self.assertEqual(len(step), 6)
+        self.assertEqual(ratios[1], "1.00")
+        self.assertRegex(done.stdout, r"held back, being far ahead( +[\d.]+ .?s){3}\n")
         self.assertRegex(done.stdout, r"src/tools/demo\.cc:\d+")  # the ledger has them by line
         self.assertEqual([path.name for path in self.folder.iterdir()], ["a.html"])
+
+    def test_the_readme_shows_what_it_prints(self):
+        def words(printed):  # numbers and their units differ from run to run
+            return " ".join(re.sub(r"\d[\d.]*(\s+[num]?s\b)?", "#", printed).split())
+
+        printed = words(tutti("demo", "--with-syncs", "--epochs", "2", cwd=self.folder).stdout)
+        readme = (pathlib.Path(__file__).parents[2] / "README.md").read_text()
+        shown = [block for block in re.findall(r"```text\n(.*?)```", readme, re.DOTALL) if "held back" in block]
+        self.assertEqual(len(shown), 2)
+        for block in shown:
+            self.assertIn(words(block), printed)
 
     def test_an_error_is_one_line_and_exit_status_1(self):
         done = tutti("demo", "--epochs", "1", "--page", "no/such/folder/page.html", cwd=self.folder)

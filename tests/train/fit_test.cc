@@ -3,9 +3,11 @@
 
 #include <atomic>
 #include <cmath>
+#include <map>
 
 #include "streams/gate.h"
 #include "train/fit_problems.h"
+#include "tutti/journal/journal.h"
 
 namespace tutti::testing_fit {
 namespace {
@@ -63,23 +65,28 @@ TEST_P(Fits, GivesTheBitsOfALoopWrittenByHand) {
 }
 
 TEST_P(Fits, MakesNoDemandSyncInAnyStepOfAnyThread) {
-  const Model model(Net{});
-  model.compile(classifier(adam(0.02)));
   const auto data = Dataset(regions(200)).shuffle(3).batch(16);
-  static_cast<void>(model.fit(data, {.verbose = quiet}));
-  const std::uint64_t before = sync_counts().demand;
-  std::uint64_t at_last_step = 0;
-  const SyncScope strict(OnSync::error);
-  const History history = model.fit(data, {.epochs = 31,
-                                           .first_epoch = 1,
-                                           .validation = Dataset(regions(50, 6)).batch(16),
-                                           .callbacks = {on_step_end([&](Training&) { at_last_step = sync_counts().demand; })},
-                                           .verbose = quiet});
-  EXPECT_EQ(at_last_step, before) << "390 steps and 29 validations";
-  EXPECT_LE(sync_counts().demand, before + 30) << "what had not come by itself, when all was submitted";
-  EXPECT_EQ(history.epochs(), 30);
-  EXPECT_GT(history.at("accuracy").back(), 0.85);
-  EXPECT_GT(history.at("val_accuracy").back(), 0.85);
+  for (const Verbosity verbose : {quiet, Verbosity::bar}) {
+    std::ostringstream out;
+    const Model model(Net{});
+    model.compile(classifier(adam(0.02)));
+    static_cast<void>(model.fit(data, {.verbose = quiet}));
+    const std::uint64_t before = sync_counts().demand;
+    std::uint64_t at_last_step = 0;
+    const SyncScope strict(OnSync::error);
+    const History history = model.fit(data, {.epochs = 31,
+                                             .first_epoch = 1,
+                                             .validation = Dataset(regions(50, 6)).batch(16),
+                                             .callbacks = {on_step_end([&](Training&) { at_last_step = sync_counts().demand; })},
+                                             .verbose = verbose,
+                                             .out = &out});
+    EXPECT_EQ(at_last_step, before) << "390 steps and 29 validations";
+    EXPECT_LE(sync_counts().demand, before + 31) << "what had not come by itself, when all was submitted";
+    EXPECT_EQ(out.str().empty(), verbose == quiet);
+    EXPECT_EQ(history.epochs(), 30);
+    EXPECT_GT(history.at("accuracy").back(), 0.85);
+    EXPECT_GT(history.at("val_accuracy").back(), 0.85);
+  }
 }
 
 TEST_P(Fits, WaitsOnceAnEpochWhereACallbackReadsItsValues) {
@@ -231,6 +238,38 @@ TEST(Fit, HasBatchesOnTheDeviceBeforeTheirStepsAreSubmitted) {
   });
   EXPECT_EQ(model.fit(data, {.callbacks = {look}, .verbose = quiet}).steps, 6);
   for (const SyncTotals& each : sync_totals()) EXPECT_NE(each.reason, SyncReason::pageable_staging) << each.site.to_string();
+}
+
+// A batch crosses once, and the replay reads it where it then is: what is copied on the stream of the steps is sums for the host.
+TEST(Fit, ReplaysTakeTheMemoryOfPrefetchedBatches) {
+  simulate_gpus(1);
+  const Model model(Net{});
+  model.compile(classifier());
+  const auto data = Dataset(regions(384)).batch(8);
+  static_cast<void>(model.fit(data, {.verbose = quiet}));
+  journal::start();
+  const std::int64_t steps = model.fit(data, {.verbose = quiet}).steps;
+  sync_devices();
+  journal::stop();
+  std::map<StreamId, std::map<std::string, std::int64_t>> ran;
+  const journal::Recording recording = journal::snapshot();
+  for (const journal::ThreadEvents& thread : recording.threads) {
+    for (const journal::Event& event : thread.events) {
+      if (event.kind == journal::EventKind::run) ++ran[event.stream][event.name];
+    }
+  }
+  std::int64_t prefetched = 0;
+  for (const journal::StreamName& each : recording.streams) {
+    std::map<std::string, std::int64_t>& here = ran[each.stream];
+    if (here["replay"] > 0) {
+      EXPECT_EQ(here["replay"], steps);
+      EXPECT_GT(here["FusedMatMul"], 0) << "kernels in a replay are seen too";
+      EXPECT_LT(here["_Copy"], steps);
+    } else if (each.name.starts_with("GPU:0")) {
+      prefetched += here["_Copy"];
+    }
+  }
+  EXPECT_EQ(prefetched, 2 * steps) << "inputs and labels";
 }
 
 TEST(Fit, TakesNetworksOfSeveralInputsAndChains) {

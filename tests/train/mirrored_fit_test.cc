@@ -74,15 +74,21 @@ TEST_P(MirroredFit, MakesNoDemandSyncInAnyStepOfAnyThread) {
   const Model model(over, [] { return Net{}; });
   model.compile(classifier());
   static_cast<void>(model.fit(data(), {.verbose = quiet}));
-  const std::uint64_t before = sync_counts().demand;
-  std::uint64_t at_last_step = 0;
-  const SyncScope strict(OnSync::error);
-  const History history = model.fit(data(), {.epochs = 20,
-                                             .validation = others(),
-                                             .callbacks = {on_step_end([&](Training&) { at_last_step = sync_counts().demand; })},
-                                             .verbose = quiet});
-  EXPECT_EQ(at_last_step, before);
-  EXPECT_EQ(history.steps, 140);
+  for (const Verbosity verbose : {quiet, Verbosity::bar}) {
+    std::ostringstream out;
+    const std::uint64_t before = sync_counts().demand;
+    std::uint64_t at_last_step = 0;
+    const SyncScope strict(OnSync::error);
+    const History history =
+        model.fit(data(), {.epochs = 20,
+                           .validation = others(),
+                           .callbacks = {on_step_end([&](Training&) { at_last_step = sync_counts().demand; })},
+                           .verbose = verbose,
+                           .out = &out});
+    EXPECT_EQ(at_last_step, before);
+    EXPECT_EQ(out.str().empty(), verbose == quiet);
+    EXPECT_EQ(history.steps, 140);
+  }
 }
 
 TEST_P(MirroredFit, ReplaysTheStepsOfAllReplicasAsOne) {

@@ -41,6 +41,9 @@ TEST(Progress, BarShowsStepsValuesPaceAndTimeLeftIn80Columns) {
   EXPECT_EQ(bar_text(slow, 79), "Epoch 3/10 [=============>                ] 180/400");
   slow.step = 400;
   EXPECT_EQ(bar_text(slow, 79), "Epoch 3/10 [==============================] 400/400");
+  ProgressState begun = half_way();
+  begun.seconds = 0.09;
+  EXPECT_THAT(bar_text(begun, 79), testing::EndsWith("180/400  loss 0.1235 accuracy 0.9871")) << "too early to tell a pace";
 }
 
 TEST(Progress, BarNeverTakesMoreThanItsColumns) {
@@ -96,6 +99,51 @@ TEST(Progress, BarCountsTheStepsThatAreDoneAndNotThoseSubmitted) {
   static_cast<void>(
       model.fit(Dataset(regions(96)).batch(8), {.callbacks = {on_step_end(look)}, .verbose = Verbosity::bar, .out = &out}));
   EXPECT_THAT(bar, HasSubstr(" 3/12 "));
+}
+
+// The device stands still in the first epoch while the host submits most of the second; then it does all of that and has nothing
+// to do for a while, before the host looks again.
+TEST(Progress, ValuesPaceAndTimesAreOfTheEpochThatTheDeviceIsIn) {
+  simulate_gpus(1);
+  const Model model(Net{});
+  model.compile(classifier());
+  std::ostringstream out;
+  std::string early;
+  std::string late;
+  testing_streams::Gate gate;
+  const auto let_pass = [](std::chrono::milliseconds time) {
+    const auto end = Clock::now() + time;
+    while (Clock::now() < end) std::this_thread::yield();
+  };
+  constexpr std::chrono::milliseconds idle{300};
+  Clock::time_point all_done;
+  const auto look = [&](Training& training) {
+    if (training.step() == 3) static_cast<void>(gate.close("GPU:0"));
+    if (training.step() == 17) {
+      let_pass(2 * Progress::apart);
+      out.str("");
+    }
+    if (training.step() == 18) {
+      early = out.str();
+      gate.open();
+      sync_devices();
+      all_done = Clock::now();
+      let_pass(idle);
+      out.str("");
+    }
+    if (training.step() == 19) late = out.str();
+  };
+  const auto begin = Clock::now();
+  const History history = model.fit(Dataset(regions(96)).batch(8),
+                                    {.epochs = 2, .callbacks = {on_step_end(look)}, .verbose = Verbosity::bar, .out = &out});
+  EXPECT_THAT(early, testing::ContainsRegex("Epoch 1/2 .* 3/12  loss [^ ]+ accuracy [^ ]+  [^ ]+ steps/s"));
+  ASSERT_THAT(late, testing::ContainsRegex("Epoch 2/2 .* [67]/12  loss [^ ]+ accuracy [^ ]+  [^ ]+ steps/s"));
+  const std::string pace = late.substr(0, late.find(" steps/s"));
+  EXPECT_LE(std::stod(pace.substr(pace.rfind(' '))), 7 / 0.3);
+  ASSERT_EQ(history.epochs(), 2);
+  EXPECT_LT(history.seconds[0], std::chrono::duration<double>(all_done - begin).count());
+  EXPECT_GE(history.seconds[1], std::chrono::duration<double>(idle).count());
+  EXPECT_LT(history.seconds[0] + history.seconds[1], std::chrono::duration<double>(Clock::now() - begin).count());
 }
 
 // Output that may be looked at while it is written.

@@ -1,13 +1,14 @@
 #include "tutti/train/fit_run.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <iostream>
 #include <span>
 
 #include "tutti/base/log.h"
 #include "tutti/base/text.h"
-#include "tutti/exec/stream.h"
+#include "tutti/exec/order_calls.h"
 #include "tutti/hal/door.h"
 #include "tutti/mesh/world.h"
 #include "tutti/ops/manipulation.h"
@@ -20,6 +21,15 @@ namespace tutti::detail {
 namespace {
 
 constexpr const char* reads_epoch = "fit reads the values of an epoch";
+constexpr std::size_t most_samples = 32;  // on their way
+
+// What the device took, or has taken until now; 0 where it has not begun, or was cancelled.
+double seconds_between(const Event::Recorded& begin, const Event::Recorded& end) {
+  const auto is_past = [](const Event::Recorded& each) { return each.mark && ask_done(each.point) && each.mark->has_passed(); };
+  if (!is_past(begin)) return 0;
+  const Nanoseconds taken = is_past(end) ? end.mark->since(*begin.mark) : now() - begin.mark->time();
+  return static_cast<double>(std::max(taken, Nanoseconds{0})) / 1e9;
+}
 
 std::ostream& output_of(const FitOptions& options) { return options.out != nullptr ? *options.out : std::cout; }
 
@@ -57,7 +67,6 @@ History FitRun::run() {
   epoch_ = position_.epoch;
   each_callback(&Callback::on_begin);
   if (!options_.resume.empty()) restore(options_.resume);
-  last_end_ = Clock::now();
   done_ = {.epoch = position_.epoch, .step = position_.batch};
   while (position_.epoch < options_.epochs && !is_over()) run_epoch();
   settle(true);
@@ -68,10 +77,10 @@ History FitRun::run() {
 
 void FitRun::run_epoch() {
   epoch_ = position_.epoch;
-  began_ = Clock::now();
+  begin_ = moment();
   timed_ = 0;
   values_.clear();
-  next_sample_ = began_;
+  next_sample_ = Clock::now();
   if (position_.batch == 0) {
     trainer_.learnt_->assign(0, site_);
     examples_ = 0;
@@ -107,8 +116,8 @@ void FitRun::end_epoch() {
     const DeviceScope there(trainer_.device_, site_);
     sums = concat(std::vector{sums, trainer_.all_sums(*trainer_.judged_)}, 0, site_);
   }
-  submitted_.push_back({epoch_, read_async<double>(sums, site_), examples_, validated, timed_, began_});
-  sample_.reset();
+  const Event::Recorded end = moment();
+  submitted_.push_back({epoch_, read_async<double>(sums, site_), examples_, validated, timed_, begin_, end});
   position_ = {.epoch = epoch_ + 1};
   const auto reads = [](const auto& callback) { return callback->reads_epochs(); };
   // Processes decide whether to stop where all of them are at the same step.
@@ -118,21 +127,36 @@ void FitRun::end_epoch() {
 }
 
 void FitRun::look() {
+  take_samples();
   if (!submitted_.empty()) settle(false);
   const Clock::time_point now = Clock::now();
-  if (sample_) {
-    if (const std::optional<std::vector<double>> sums = sample_->sums.try_get_all()) {
-      for (std::size_t i = 0; i < names_.size(); ++i) values_[names_[i]] = (*sums)[i] / static_cast<double>(sample_->examples);
-      sample_.reset();
-      check_finite(values_["loss"], trainer_.is_of_one_process());
-    }
-  } else if (now >= next_sample_) {
-    sample_ = Sample{read_async<double>(trainer_.sums_here(*trainer_.learnt_), site_), examples_here_};
+  if (wants_sample(now)) {
+    samples_.push_back({epoch_, read_async<double>(trainer_.sums_here(*trainer_.learnt_), site_), examples_here_});
     next_sample_ = now + Progress::apart;
   }
   if (!progress_.has_bar()) return;
   marks_.push_back({epoch_, position_.batch, timed_, current_stream(trainer_.variables_[0].second.cell()->on()).last()});
   if (progress_.is_due(now)) draw_bar(now);
+}
+
+void FitRun::take_samples() {
+  while (!samples_.empty()) {
+    const std::optional<std::vector<double>> sums = samples_.front().sums.try_get_all();
+    if (!sums) return;
+    seen_.epoch = samples_.front().epoch;
+    for (std::size_t i = 0; i < names_.size(); ++i)
+      seen_.values[names_[i]] = (*sums)[i] / static_cast<double>(samples_.front().examples);
+    samples_.pop_front();
+    if (seen_.epoch == epoch_) values_ = seen_.values;
+    check_finite(seen_.values["loss"], seen_.epoch, trainer_.is_of_one_process());
+  }
+}
+
+// The host may submit an epoch in less time than lies between two samples, and the device be long about it: a bar then has values
+// of at least half of the steps it shows.
+bool FitRun::wants_sample(Clock::time_point now) const {
+  if (samples_.size() >= most_samples) return false;
+  return now >= next_sample_ || (progress_.has_bar() && std::has_single_bit(static_cast<std::uint64_t>(position_.batch)));
 }
 
 void FitRun::draw_bar(Clock::time_point now) {
@@ -142,7 +166,7 @@ void FitRun::draw_bar(Clock::time_point now) {
   }
   const Submitted* const first = submitted_.empty() ? nullptr : &submitted_.front();
   const std::int64_t epoch = first != nullptr ? first->epoch : epoch_;
-  ProgressState state = progress_of(epoch, epoch == epoch_ ? values_ : NamedValues());
+  ProgressState state = progress_of(epoch, epoch == seen_.epoch ? seen_.values : NamedValues());
   if (done_.epoch == epoch) {
     state.step = done_.step;
     state.timed = done_.timed;
@@ -150,9 +174,15 @@ void FitRun::draw_bar(Clock::time_point now) {
     state.step = state.steps;
     state.timed = first->timed;
   }
-  const Clock::time_point began = std::max(first != nullptr ? first->began : began_, last_end_);
-  state.seconds = std::chrono::duration<double>(now - began).count();
+  state.seconds = first != nullptr ? seconds_between(first->begin, first->end) : seconds_between(begin_, {});
   progress_.draw(state, now);
+}
+
+Event::Recorded FitRun::moment() const {
+  LogicalDevice& device = trainer_.variables_[0].second.cell()->on();
+  const RecordData taken(Stream(current_stream(device), device), RecordData::What::time);
+  taken.run(site_);
+  return taken.recorded();
 }
 
 ProgressState FitRun::progress_of(std::int64_t epoch, const NamedValues& values) const {
@@ -176,6 +206,7 @@ void FitRun::await_steps() {
     marks_.pop_front();
     const Clock::time_point now = Clock::now();
     if (!progress_.is_due(now)) continue;
+    take_samples();
     settle(false);
     if (!submitted_.empty()) draw_bar(now);
   }
@@ -193,19 +224,14 @@ void FitRun::settle(bool waits) {
     }
     came.push_back(std::move(*sums));
   }
-  if (came.empty()) return;
-  // Epochs that are found to be over at the same time share it.
-  const Clock::time_point now = Clock::now();
-  const std::chrono::duration<double> all = now - std::max(submitted_.front().began, last_end_);
-  last_end_ = now;
   for (const std::vector<double>& sums : came) {
     const Submitted done = std::move(submitted_.front());
     submitted_.pop_front();
-    take(done, sums, all.count() / static_cast<double>(came.size()));
+    take(done, sums);
   }
 }
 
-void FitRun::take(const Submitted& done, const std::vector<double>& sums, double seconds) {
+void FitRun::take(const Submitted& done, const std::vector<double>& sums) {
   NamedValues values;
   for (std::size_t i = 0; i < sums.size(); ++i) {
     const bool is_validation = i >= names_.size();
@@ -213,21 +239,22 @@ void FitRun::take(const Submitted& done, const std::vector<double>& sums, double
     values[name] = sums[i] / static_cast<double>(is_validation ? done.validated : done.examples);
     history_.values[name].push_back(values[name]);
   }
+  const double seconds = seconds_between(done.begin, done.end);
   history_.seconds.push_back(seconds);
   ProgressState state = progress_of(done.epoch, values);
   state.timed = done.timed;
   state.seconds = seconds;
   progress_.tell(state);
-  check_finite(values["loss"], true);
+  check_finite(values["loss"], done.epoch, true);
   if (done.epoch == epoch_) values_ = std::move(values);  // else another has begun
 }
 
-void FitRun::check_finite(double loss, bool is_of_all) {
+void FitRun::check_finite(double loss, std::int64_t epoch, bool is_of_all) {
   if (std::isfinite(loss)) return;
   if (!has_told_of_nan_) {
     has_told_of_nan_ = true;
     progress_.make_room();
-    log(LogLevel::warning, text("fit: the loss is ", loss, " in epoch ", epoch_ + 1, ", after at most ", history_.steps,
+    log(LogLevel::warning, text("fit: the loss is ", loss, " in epoch ", epoch + 1, ", after at most ", history_.steps,
                                 " steps; FindNonFinite tells which op made the first value that is not finite"));
   }
   if (options_.stop_at_nan && is_of_all) stop(text("the loss is ", loss));

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "tutti/exec/stream.h"
 #include "tutti/hal/point.h"
 #include "tutti/ops/reading.h"
 #include "tutti/train/interrupts.h"
@@ -31,8 +32,14 @@ class FitRun final : public Training {
  private:
   // Sums that are on their way to the host.
   struct Sample {
+    std::int64_t epoch;
     Pending<double> sums;
     std::int64_t examples;
+  };
+  // Means over an epoch so far, the last that came.
+  struct Seen {
+    std::int64_t epoch = -1;
+    NamedValues values = {};
   };
   // How far an epoch is once all before a point is done.
   struct Mark {
@@ -47,8 +54,9 @@ class FitRun final : public Training {
     Pending<double> sums;  // of the training, and of the validation
     std::int64_t examples;
     std::int64_t validated;
-    std::int64_t timed;  // steps
-    Clock::time_point began;
+    std::int64_t timed;     // steps
+    Event::Recorded begin;  // on the device
+    Event::Recorded end;
   };
 
   void run_epoch();
@@ -56,11 +64,13 @@ class FitRun final : public Training {
   void end_epoch();
   // Takes what has reached the host and asks for more, ten times a second.
   void look();
+  void take_samples();
+  [[nodiscard]] bool wants_sample(Clock::time_point now) const;
   // Writes down the epochs whose values are there; `waits`: all of them.
   void settle(bool waits);
-  void take(const Submitted& done, const std::vector<double>& sums, double seconds);
+  void take(const Submitted& done, const std::vector<double>& sums);
   // `is_of_all`: every process has the same loss at the same place.
-  void check_finite(double loss, bool is_of_all);
+  void check_finite(double loss, std::int64_t epoch, bool is_of_all);
   void check_interrupt();
   // No further step; asks whether Ctrl-C came.
   [[nodiscard]] bool is_over();
@@ -68,6 +78,8 @@ class FitRun final : public Training {
   void await_steps();
   // Of the first epoch whose values have not come, with the steps that the device has done.
   void draw_bar(Clock::time_point now);
+  // When the first device gets there.
+  [[nodiscard]] Event::Recorded moment() const;
   [[nodiscard]] ProgressState progress_of(std::int64_t epoch, const NamedValues& values) const;
   void each_callback(void (Callback::*told)(Training&));
 
@@ -97,10 +109,10 @@ class FitRun final : public Training {
   std::int64_t examples_ = 0;       // in the sums
   std::int64_t examples_here_ = 0;  // of those, in this process's
   std::int64_t timed_ = 0;          // steps of this epoch that were made here
-  Clock::time_point began_;         // this epoch
-  Clock::time_point last_end_;      // of an epoch whose values came
+  Event::Recorded begin_;           // of this epoch
   Clock::time_point next_sample_;
-  std::optional<Sample> sample_;
+  std::deque<Sample> samples_;
+  Seen seen_;
   std::deque<Submitted> submitted_;
   std::deque<Mark> marks_;              // of steps that were not done when the bar was drawn
   Mark done_;                           // the last that was

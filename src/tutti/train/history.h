@@ -15,7 +15,7 @@ using NamedValues = std::map<std::string, double>;
 
 struct History {
   std::map<std::string, std::vector<double>> values;  // one for each epoch that was finished
-  std::vector<double> seconds;                        // that each of them took
+  std::vector<double> seconds;                        // that each of them took on the device
   std::int64_t steps = 0;                             // of all epochs, also those before a checkpoint that was gone on from
   bool was_interrupted = false;                       // by Ctrl-C, perhaps when all steps were made
   std::string stopped;                                // why it ended before its last epoch; empty: it did not

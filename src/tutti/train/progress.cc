@@ -33,6 +33,7 @@ std::string epoch_of(const ProgressState& state) { return text("Epoch ", state.e
 
 constexpr std::size_t widest_bar = 30;
 constexpr std::size_t narrowest_bar = 5;
+constexpr double shortest_pace = 0.1;  // a second's tenth: of less time a pace tells nothing
 
 }  // namespace
 
@@ -40,7 +41,7 @@ std::string bar_text(const ProgressState& state, std::size_t columns) {
   const std::string head = epoch_of(state);
   const std::string count = text(" ", state.step, "/", state.steps);
   std::string pace;
-  if (state.timed > 0 && state.seconds > 0) {
+  if (state.timed > 0 && state.seconds >= shortest_pace) {
     const double rate = static_cast<double>(state.timed) / state.seconds;
     const std::string number = rate < 1000 ? digits(rate, 3) : text(static_cast<std::int64_t>(rate));
     pace = text("  ", number, " steps/s ", clock_text(static_cast<double>(state.steps - state.step) / rate), " left");

@@ -31,7 +31,8 @@ struct ProgressState {
   std::int64_t timed = 0;  // steps that took them: not those before a checkpoint
   ToldValues values = {};
 };
-// "Epoch 3/10 [=====>    ] 180/400  loss 0.1234  812 steps/s 0:03 left", in at most so many columns.
+// "Epoch 3/10 [=====>    ] 180/400  loss 0.1234  812 steps/s 0:03 left", in at most so many columns. Without a pace in an epoch's
+// first 100 ms.
 std::string bar_text(const ProgressState& state, std::size_t columns);
 // "Epoch 3/10: loss 0.1234, accuracy 0.987; 400 steps in 0.52 s"
 std::string epoch_text(const ProgressState& state);
