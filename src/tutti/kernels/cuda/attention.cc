@@ -202,7 +202,8 @@ bool suits_cudnn(const AttentionMask& mask) {
   return (mask.keys == 1 || mask.strides[3] != 0) && mask.rows() * mask.row_size() <= most_elements;
 }
 
-AttentionMask mask_of(const Inputs& in, bool causal) {
+// The gradient's engines misread a row that queries share (cuDNN 9: all weights are 0), so each of them gets its own.
+AttentionMask mask_of(const Inputs& in, bool causal, bool is_gradient) {
   AttentionMask out;
   out.batches = in[0].axes[0].size;
   out.heads = in[0].axes[1].size;
@@ -216,6 +217,7 @@ AttentionMask mask_of(const Inputs& in, bool causal) {
     out.strides[i] = is_shared ? 0 : mask.axes[i].stride;
     if (i < 3) out.sizes[i] = is_shared ? 1 : mask.axes[i].size;
   }
+  if (is_gradient) out.sizes[2] = out.queries;
   return out;
 }
 
@@ -258,7 +260,7 @@ PartPlan plan_of(const AttentionAttributes& attributes, const Inputs& in, bool i
   PartPlan part{.plan = nullptr, .batches = key.query.sizes[0], .heads = key.query.sizes[1]};
   if (attributes.has_mask) {
     if (in[6].is_immediate) return {};
-    part.mask = mask_of(in, attributes.causal);
+    part.mask = mask_of(in, attributes.causal, is_gradient);
     if (!suits_cudnn(*part.mask)) return {};
     key.bias = bias_of(*part.mask, part.batches, part.heads);
   }
