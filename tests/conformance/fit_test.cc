@@ -44,8 +44,8 @@ class Fitting : public OnBackend {
       EXPECT_EQ(history.steps, options.epochs * 28);
       EXPECT_EQ(at_last_step, before) << "demand syncs of all threads, from the first capture to the last step";
       EXPECT_LE(sync_counts().demand, before + static_cast<std::uint64_t>(options.epochs) + 1) << "for the values at the end";
-      EXPECT_GT(history.at("accuracy").back(), 0.75);
-      EXPECT_GT(history.at("val_accuracy").back(), 0.75);
+      EXPECT_GT(history.at("accuracy").back(), 0.6);
+      EXPECT_GT(history.at("val_accuracy").back(), 0.6);
     }
     EXPECT_NE(out.str(), "") << "a bar, the second time";
   }

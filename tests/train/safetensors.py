@@ -5,6 +5,7 @@ check reads a file that tutti wrote, write makes one for it to read; both know w
 it with PyPI's safetensors, from the folder if it is there or as it is installed; without one they end with 77."""
 
 import json
+import pathlib
 import struct
 import sys
 
@@ -92,8 +93,8 @@ def package_write(path):
     try:
         whole = package().serialize(tensors, METADATA)
     except TypeError as error:
-        if len(sys.argv) > 3:
-            raise
+        if any(pathlib.Path(package().__file__).is_relative_to(folder) for folder in sys.argv[3:]):
+            raise  # the one that was fetched by its hash
         print(f"the safetensors that is installed has another interface: {error}")
         sys.exit(77)
     with open(path, "wb") as file:
