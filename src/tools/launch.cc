@@ -1,6 +1,7 @@
 #include "tools/launch.h"
 
 #include <poll.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -32,10 +33,12 @@ namespace {
 using Time = MergedOutput::Time;
 
 constexpr std::array stopping{SIGINT, SIGTERM, SIGHUP, SIGQUIT};
-constexpr std::array taken{SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGCHLD};
+constexpr std::array taken{SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
 constexpr std::chrono::seconds until_reminder{2};
-// When a rank has failed, the others have so long to say what they make of it and to end by themselves.
+// When a rank has failed, the others have so long to say what they make of it and to end by themselves; as long again after each
+// that does, but no longer than that in all.
 constexpr std::chrono::milliseconds for_reports{500};
+constexpr std::chrono::seconds for_all_reports{5};
 constexpr int most_reads_at_once = 64;  // more than a pipe holds
 
 struct Rank {
@@ -66,6 +69,9 @@ class Launch {
       const CoordinatorThread serving(std::move(coordinator));
       while (std::ranges::any_of(ranks_, [](const Rank& rank) { return !rank.process.is_swept(); })) step();
     }
+    const bool has_lost_guard =
+        std::ranges::any_of(ranks_, [](const Rank& rank) { return rank.host.empty() && rank.process.has_lost_guard(); });
+    if (has_lost_guard) kill_children();  // what its rank has left came to the launcher
     flush();
     if (write_error_ != 0) {
       throw std::system_error(write_error_, std::generic_category(), "the output could not be written");
@@ -80,8 +86,8 @@ class Launch {
       const std::string program = start.command[0];
       try {
         const std::string prefix = text("[", rank, "] ");
-        ranks_.push_back({RankProcess(std::move(start), guard_), plan_.host_of(rank), output_.add_source(prefix),
-                          errors_->add_source(prefix)});
+        ranks_.push_back(
+            {RankProcess(std::move(start)), plan_.host_of(rank), output_.add_source(prefix), errors_->add_source(prefix)});
       } catch (const NotRun& error) {  // those already started are killed with their objects
         start_failure_ = say_why_not_started(program, error.code().value());
         return false;
@@ -98,6 +104,7 @@ class Launch {
     for (const Rank& rank : ranks_) {
       watched.push_back({output_.is_full(rank.output) ? -1 : rank.process.output(), POLLIN, 0});
       watched.push_back({errors_->is_full(rank.errors) ? -1 : rank.process.errors(), POLLIN, 0});
+      watched.push_back({rank.process.news(), POLLIN, 0});
     }
     watched.push_back({output_.has_bytes() ? output_.descriptor() : -1, POLLOUT, 0});
     watched.push_back({errors_ != &output_ && errors_->has_bytes() ? errors_->descriptor() : -1, POLLOUT, 0});
@@ -105,8 +112,8 @@ class Launch {
       throw std::system_error(errno, std::generic_category(), "poll");
     }
     for (std::size_t i = 0; i < ranks_.size(); ++i) {
-      if (watched[1 + 2 * i].revents != 0) read_from(ranks_[i], false, 1);
-      if (watched[2 + 2 * i].revents != 0) read_from(ranks_[i], true, 1);
+      if (watched[1 + 3 * i].revents != 0) read_from(ranks_[i], false, 1);
+      if (watched[2 + 3 * i].revents != 0) read_from(ranks_[i], true, 1);
     }
     const Time now = std::chrono::steady_clock::now();
     output_.show_due(now);
@@ -174,7 +181,7 @@ class Launch {
   }
 
   void take_signal(int number) {
-    if (number == SIGCHLD || is_killing_) return;
+    if (is_killing_) return;
     const bool asks_to_stop = std::ranges::find(stopping, number) != stopping.end();
     if (number == SIGINT && ++interrupts_ > 1) {
       errors_->say("tutti: interrupted again; the ranks are killed");
@@ -196,11 +203,15 @@ class Launch {
 
   void look_at_ranks() {
     std::vector<std::size_t> failed;
+    bool has_any_ended = false;
     const Time now = std::chrono::steady_clock::now();
     for (std::size_t i = 0; i < ranks_.size(); ++i) {
-      if (ranks_[i].process.look(now) && ranks_[i].process.has_failed()) failed.push_back(i);
+      const bool has_just_ended = ranks_[i].process.look(now);
+      has_any_ended = has_any_ended || has_just_ended;
+      if (has_just_ended && ranks_[i].process.has_failed()) failed.push_back(i);
       ranks_[i].process.sweep(now);
     }
+    if (stop_at_ && has_any_ended) stop_at_ = std::min<Time>(now + for_reports, stop_at_latest_);
     if (failed.empty() || (first_failure_ && !options_.keeps_going)) return;
     // Of those that ended since the last look, one that a signal ended is the cause rather than a consequence.
     std::ranges::stable_sort(failed, {}, [this](std::size_t i) { return ranks_[i].process.exit_code() > 128 ? 0 : 1; });
@@ -211,7 +222,9 @@ class Launch {
     }
     const bool has_others = std::ranges::any_of(ranks_, [](const Rank& other) { return !other.process.has_ended(); });
     say_how_it_ended(*first_failure_, has_others ? "; the others are stopped" : "");
-    if (has_others) stop_at_ = now + for_reports;
+    if (!has_others) return;
+    stop_at_ = now + for_reports;
+    stop_at_latest_ = now + for_all_reports;
   }
 
   void say_how_it_ended(std::size_t index, const char* consequence) {
@@ -285,7 +298,6 @@ class Launch {
   const LaunchOptions& options_;
   const RankPlan plan_;
   SignalLine signals_{taken};
-  RankGuard guard_;
   MergedOutput output_;
   MergedOutput own_errors_;
   MergedOutput* errors_ = &own_errors_;
@@ -296,6 +308,7 @@ class Launch {
   std::optional<Time> asked_to_stop_;
   std::optional<std::size_t> first_failure_;
   std::optional<Time> stop_at_;
+  Time stop_at_latest_;
   std::optional<Time> kill_at_;
   std::optional<Time> remind_at_;
   bool is_killing_ = false;
@@ -308,6 +321,7 @@ int launch(const LaunchOptions& options) {
   ::signal(SIGPIPE, SIG_IGN);
   ::signal(SIGXFSZ, SIG_IGN);  // a write says it as well
   allow_descriptors_for(options.ranks);
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1);  // ranks whose guard is killed
   return Launch(options).run();
 }
 

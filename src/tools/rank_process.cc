@@ -1,7 +1,6 @@
 #include "tools/rank_process.h"
 
 #include <fcntl.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -20,6 +19,8 @@ namespace {
 
 constexpr int status_of_ssh = 255;
 constexpr std::chrono::milliseconds for_last_lines{500};
+// What was killed ends at once, but where the system holds it.
+constexpr std::chrono::seconds for_killed{2};
 
 struct Pipe {
   int read = -1;
@@ -50,14 +51,10 @@ std::vector<char*> pointers(std::vector<std::string>& words) {
   return out;
 }
 
-[[noreturn]] void become(char* const* argv, char** envp, std::array<int, 3> standard, int failure, pid_t launcher,
-                         RankGuard& guard) {
+[[noreturn]] void become(char* const* argv, char** envp, std::array<int, 3> standard, int failure) {
   // A session of its own: what asks a question of the terminal (ssh for a password) fails there and is told, instead of being
   // stopped for asking from the background.
   ::setsid();
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (::getppid() != launcher) ::_exit(1);  // it died before the line above
-  guard.watch(::getpid());                  // by itself: the launcher may die before it hears that the program runs
   for (int i = 0; i < 3; ++i) {
     if (standard[static_cast<std::size_t>(i)] != i) ::dup2(standard[static_cast<std::size_t>(i)], i);
   }
@@ -86,29 +83,26 @@ void write_all(int descriptor, const std::string& bytes) {
 
 }  // namespace
 
-RankProcess::RankProcess(RankStart start, RankGuard& guard) : guard_(&guard), is_remote_(start.is_remote) {
+RankProcess::RankProcess(RankStart start) : is_remote_(start.is_remote) {
   Pipe output;
   Pipe errors;
   Pipe input;
   Pipe failure;
   std::vector<char*> argv = pointers(start.command);
   std::vector<char*> envp = pointers(start.environment);
-  const int nothing = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
-  if (nothing < 0) throw std::system_error(errno, std::generic_category(), "/dev/null");
-  const int in = start.is_remote ? input.read : start.keeps_input ? STDIN_FILENO : nothing;
-  const pid_t launcher = ::getpid();
-  pid_ = ::fork();
-  if (pid_ == 0) become(argv.data(), envp.data(), {in, output.write, errors.write}, failure.write, launcher, guard);
-  const int fork_error = errno;
-  ::close(nothing);
-  if (pid_ < 0) throw std::system_error(fork_error, std::generic_category(), "no process can be started");
+  Pipe nothing;
+  Pipe::close(nothing.write);
+  const int in = start.is_remote ? input.read : start.keeps_input ? STDIN_FILENO : nothing.read;
+  const auto begin = [&] { become(argv.data(), envp.data(), {in, output.write, errors.write}, failure.write); };
+  // A connection that ssh keeps for later, of others too, is not the launch's.
+  guard_.emplace(begin, is_remote_ ? RankGuard::Reach::group : RankGuard::Reach::everything);
   Pipe::close(failure.write);
   int error = 0;
   ssize_t count = 0;
   while ((count = ::read(failure.read, &error, sizeof error)) < 0 && errno == EINTR) continue;
   if (count == sizeof error) {
-    take_away();
-    pid_ = -1;
+    guard_->sweep();
+    guard_->wait();
     throw NotRun(error, std::generic_category(), start.command[0]);
   }
   ::fcntl(output.read, F_SETFL, O_NONBLOCK);
@@ -124,11 +118,11 @@ RankProcess::RankProcess(RankStart start, RankGuard& guard) : guard_(&guard), is
 }
 
 RankProcess::RankProcess(RankProcess&& other) noexcept
-    : guard_(other.guard_),
-      pid_(std::exchange(other.pid_, -1)),
+    : guard_(std::move(other.guard_)),
       status_(other.status_),
       has_ended_(other.has_ended_),
       ended_at_(other.ended_at_),
+      swept_at_(other.swept_at_),
       is_swept_(other.is_swept_),
       is_remote_(other.is_remote_),
       input_(std::exchange(other.input_, -1)),
@@ -136,26 +130,16 @@ RankProcess::RankProcess(RankProcess&& other) noexcept
       errors_(std::exchange(other.errors_, -1)) {}
 
 RankProcess::~RankProcess() {
-  if (pid_ > 0 && !is_swept_) {
-    ::kill(-pid_, SIGKILL);
-    take_away();
-  }
   close_output();
   close_errors();
   Pipe::close(input_);
 }
 
-void RankProcess::take_away() noexcept {
-  guard_->forget(pid_);
-  while (::waitpid(pid_, &status_, 0) < 0 && errno == EINTR) continue;
-}
-
 bool RankProcess::look(Time now) {
   if (has_ended_) return false;
-  siginfo_t found{};
-  if (::waitid(P_PID, static_cast<id_t>(pid_), &found, WEXITED | WNOHANG | WNOWAIT) != 0 || found.si_pid == 0) return false;
-  // It stays a zombie until it is swept, so that its number remains that of its group.
-  status_ = found.si_code == CLD_EXITED ? W_EXITCODE(found.si_status, 0) : W_EXITCODE(0, found.si_status);
+  const auto status = guard_->take_status();
+  if (!status) return false;
+  status_ = *status;
   has_ended_ = true;
   ended_at_ = now;
   Pipe::close(input_);
@@ -164,16 +148,22 @@ bool RankProcess::look(Time now) {
 
 std::optional<RankProcess::Time> RankProcess::sweeps_at() const noexcept {
   if (!has_ended_ || is_swept_) return std::nullopt;
+  if (swept_at_) return *swept_at_ + for_killed;
   const bool is_open = output_ >= 0 || errors_ >= 0;
   return is_open && !WIFSIGNALED(status_) ? ended_at_ + for_last_lines : ended_at_;
 }
 
 void RankProcess::sweep(Time now) {
-  const auto then = sweeps_at();
-  if (!then || now < *then) return;
-  ::kill(-pid_, SIGKILL);
-  take_away();
-  is_swept_ = true;
+  if (!has_ended_ || is_swept_) return;
+  is_swept_ = guard_->has_ended();
+  if (is_swept_ || now < *sweeps_at()) return;
+  if (swept_at_) {
+    guard_->leave();
+    is_swept_ = true;
+  } else {
+    guard_->sweep();
+    swept_at_ = now;
+  }
 }
 
 void RankProcess::signal(int number) {
@@ -184,11 +174,11 @@ void RankProcess::signal(int number) {
     if (::write(input_, line.data(), line.size()) == static_cast<ssize_t>(line.size())) return;
   }
   const bool is_message = number == SIGUSR1 || number == SIGUSR2;
-  ::kill(is_message ? pid_ : -pid_, number);
+  ::kill(is_message ? pid() : -pid(), number);
 }
 
 void RankProcess::kill_here() const noexcept {
-  if (!has_ended_) ::kill(-pid_, SIGKILL);
+  if (!has_ended_) ::kill(-pid(), SIGKILL);
 }
 
 void RankProcess::close_output() noexcept { Pipe::close(output_); }

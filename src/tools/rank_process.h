@@ -30,9 +30,8 @@ class RankProcess {
  public:
   using Time = std::chrono::steady_clock::time_point;
 
-  // Returns when the program runs, which the guard watches by then and until it has ended. Throws NotRun, or std::system_error
-  // where no process could be made for it.
-  RankProcess(RankStart start, RankGuard& guard);
+  // Returns when the program runs. Throws NotRun, or std::system_error where no process could be made for it.
+  explicit RankProcess(RankStart start);
   RankProcess(RankProcess&& other) noexcept;
   RankProcess(const RankProcess&) = delete;
   RankProcess& operator=(const RankProcess&) = delete;
@@ -40,17 +39,20 @@ class RankProcess {
   // Kills what still runs.
   ~RankProcess();
 
-  [[nodiscard]] pid_t pid() const noexcept { return pid_; }
+  [[nodiscard]] pid_t pid() const noexcept { return guard_->rank(); }
   [[nodiscard]] bool has_ended() const noexcept { return has_ended_; }
   [[nodiscard]] bool has_failed() const noexcept { return has_ended_ && status_ != 0; }
   // True when it has ended just now.
   bool look(Time now);
-  // What it has left behind in its group is killed: at once where a signal ended it, else when nobody has its output open any
-  // more, but no later than sweeps_at(). A `tee` may have the last lines still.
+  // What it has left behind is killed: at once where a signal ended it, else when nobody has its output open any more, but no
+  // later than sweeps_at(). A `tee` may have the last lines still.
   void sweep(Time now);
   [[nodiscard]] bool is_swept() const noexcept { return is_swept_; }
   // Nothing: it runs, or nothing is left of it.
   [[nodiscard]] std::optional<Time> sweeps_at() const noexcept;
+  // Readable when look() or sweep() has something to see; -1: no more.
+  [[nodiscard]] int news() const noexcept { return guard_->news(); }
+  [[nodiscard]] bool has_lost_guard() const noexcept { return guard_->was_killed(); }
 
   // To everything in its group; SIGUSR1 and SIGUSR2 to itself alone, since they end whoever does not expect them.
   void signal(int number);
@@ -68,14 +70,11 @@ class RankProcess {
   [[nodiscard]] int exit_code() const noexcept;
 
  private:
-  // Has the guard forget it, then waits for its end: from there on its number may be that of another.
-  void take_away() noexcept;
-
-  RankGuard* guard_;
-  pid_t pid_ = -1;
+  std::optional<RankGuard> guard_;  // always there
   int status_ = 0;
   bool has_ended_ = false;
   Time ended_at_{};
+  std::optional<Time> swept_at_;
   bool is_swept_ = false;
   bool is_remote_ = false;
   int input_ = -1;  // of a remote one

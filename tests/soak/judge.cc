@@ -90,7 +90,7 @@ class Judge {
       if (why == Why::left && !has_ended(missing.rank, entry.end)) return say(entry, who(missing) + " had not left");
       if (was_there(missing.rank, entry)) return say(entry, who(missing) + " was there");
     }
-    if (step.kind != Step::Kind::barrier) return;  // of several collectives each rank tells of the first that failed there
+    if (step.counts.size() > 1) return;  // of several collectives each rank tells of the first that failed there
     for (const Entry* other : at_step_[entry.step]) {
       if (other->rank > entry.rank && is_of_same_attempt(entry, *other) && other->text != entry.text)
         return say(entry, "rank " + std::to_string(other->rank) + ", which was there too, was told: " +

@@ -112,11 +112,19 @@ class Rank {
       entry.outcome = Outcome::wrong_value;
     }
     entry.end = Clock::now();
-    seat_.failed_at = entry.outcome == Outcome::done ? -1 : number;
+    if (is_gathering(number)) note_who_is_gone(entry);
     seat_.call_began = 0;
     const std::string line = written(entry);
     if (::write(log_, line.data(), line.size()) < 0) throw std::runtime_error("the log cannot be written");
     return entry.outcome;
+  }
+
+  void note_who_is_gone(const Entry& entry) {
+    using Why = MissingMember::Why;
+    for (const Missing& missing : entry.missing) {
+      const auto why = static_cast<Why>(missing.why);
+      if (why == Why::died || why == Why::left) seat_.told_gone.at(static_cast<std::size_t>(missing.rank)) = ticks(entry.begin);
+    }
   }
 
   void sum(std::int64_t number, const Step& step) {

@@ -56,17 +56,20 @@ struct Entry {
 std::string written(const Entry& entry);
 std::vector<Entry> entries_in(const std::string& lines);
 
+inline constexpr std::size_t most_ranks = 8;
+
 // Where a rank is, in memory it shares with the driver.
 struct Seat {
-  std::atomic<std::int64_t> step;        // that it is at, or waits for
-  std::atomic<std::int64_t> failed_at;   // the gathering it has tried in vain; -1: none
+  std::atomic<std::int64_t> step;  // that it is at, or waits for
+  // By rank: when its last call of a gathering began that was told that one is gone, in ticks; 0: none was.
+  std::array<std::atomic<std::int64_t>, most_ranks> told_gone;
   std::atomic<std::int64_t> call_began;  // in ticks; 0: in none
   std::atomic<std::int64_t> call_limit;  // in ticks
   std::atomic<bool> is_to_exit;          // at its next step, in the middle of it
 };
 
 struct Board {
-  std::array<Seat, 8> seats;
+  std::array<Seat, most_ranks> seats;
   std::atomic<std::int64_t> allowed;  // steps below this may be begun
   std::atomic<bool> is_over;          // `allowed` does not rise any more
 };

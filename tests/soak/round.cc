@@ -18,6 +18,7 @@
 #include <optional>
 #include <sstream>
 #include <stdexcept>
+#include <utility>
 
 #include "soak/rank.h"
 #include "tutti/mesh/control/coordinator.h"
@@ -35,6 +36,7 @@ constexpr milliseconds ending_limit = 60s;
 // What should take 5 ms took so long.
 constexpr milliseconds starved = 100ms;
 constexpr std::int64_t coordinator_limit_kib = 64 << 10;
+constexpr milliseconds between_looks = 100ms;
 
 Instant now() { return std::chrono::steady_clock::now(); }
 
@@ -53,15 +55,6 @@ std::string contents(int file) {
   const ssize_t got = ::pread(file, out.data(), out.size(), 0);
   out.resize(got < 0 ? 0 : static_cast<std::size_t>(got));
   return out;
-}
-
-std::int64_t anonymous_kib(pid_t process) {
-  std::ifstream status("/proc/" + std::to_string(process) + "/status");
-  for (std::string word; status >> word;) {
-    std::int64_t size = 0;
-    if (word == "RssAnon:" && status >> size) return size;
-  }
-  return 0;
 }
 
 std::unique_ptr<testing_hosts::Network> network_of(const Plan& plan) {
@@ -146,7 +139,7 @@ void Round::start_coordinator() {
 void Round::start_rank(int rank, std::int64_t first) {
   Seat& seat = board_->seats.at(static_cast<std::size_t>(rank));
   seat.step = first;
-  seat.failed_at = -1;
+  for (auto& each : seat.told_gone) each = 0;
   seat.call_began = 0;
   seat.is_to_exit = false;
   processes_.ranks[static_cast<std::size_t>(rank)] = forked([&] {
@@ -190,20 +183,30 @@ void Round::let_go_on() {
   board_->allowed = std::max(board_->allowed.load(), least + run_ahead);
 }
 
-// At a gathering all others wait for it, which nobody passes without it: there it joins in.
-void Round::bring_back() {
+// Where all others wait for it, and nobody passes before it is there. That one has failed there is not enough: it may have failed
+// before this one came and was lost, and the answer that lets it pass be on its way. Who is told, by a call begun after the end,
+// that this one is gone, waits.
+std::optional<std::int64_t> Round::gathering_without(int lost) const {
+  const auto end = std::find_if(exits_.rbegin(), exits_.rend(), [lost](const Exit& exit) { return exit.rank == lost; });
   std::optional<std::int64_t> gathering;
   for (int rank = 0; rank < plan_.world; ++rank) {
     if (processes_.ranks[static_cast<std::size_t>(rank)] == 0) continue;
     const Seat& seat = board_->seats.at(static_cast<std::size_t>(rank));
-    const std::int64_t step = seat.step;
-    if (!is_gathering(step) || seat.failed_at != step || (gathering && *gathering != step)) return;
-    gathering = step;
+    if (instant(seat.told_gone.at(static_cast<std::size_t>(lost))) <= end->at) return std::nullopt;
+    gathering = seat.step;
   }
-  if (!gathering || processes_.coordinator == 0) return;
+  return gathering;
+}
+
+void Round::bring_back() {
+  if (processes_.coordinator == 0) return;
+  std::vector<std::pair<int, std::int64_t>> awaited;
   for (int rank = 0; rank < plan_.world; ++rank) {
     if (processes_.ranks[static_cast<std::size_t>(rank)] != 0) continue;
-    start_rank(rank, *gathering);
+    if (const auto gathering = gathering_without(rank)) awaited.emplace_back(rank, *gathering);
+  }
+  for (const auto& [rank, gathering] : awaited) {
+    start_rank(rank, gathering);
     ++restarted_;
   }
 }
@@ -238,6 +241,19 @@ void Round::look_at_coordinator() {
   coordinator_kib_ = std::max(coordinator_kib_, anonymous_kib(processes_.coordinator));
   if (coordinator_kib_ > coordinator_limit_kib)
     wrong_.push_back("the coordinator holds " + std::to_string(coordinator_kib_) + " KiB");
+}
+
+void Round::look_at_holdings() {
+  if (now() < holdings_at_) return;
+  holdings_at_ = now() + between_looks;
+  for (std::size_t rank = 0; rank < processes_.ranks.size(); ++rank) {
+    if (processes_.ranks[rank] == 0) continue;
+    Holdings& holdings = holdings_[rank];
+    if (const auto wrong = holdings.look(processes_.ranks[rank], board_->seats.at(rank).step))
+      wrong_.push_back("rank " + std::to_string(rank) + " " + *wrong);
+    more_descriptors_ = std::max(more_descriptors_, holdings.more_descriptors());
+    more_kib_ = std::max(more_kib_, holdings.more_kib());
+  }
 }
 
 void Round::look_for_what_is_left() {
@@ -285,6 +301,7 @@ std::vector<std::string> Round::run(Counts& counts) {
     if (options_.restarts && !faults_.is_any_going_on()) bring_back();
     look_for_hangs();
     look_at_coordinator();
+    look_at_holdings();
     if (now() > over + ending_limit)
       wrong_.push_back("HANG: not all ranks have ended " + std::to_string(ending_limit.count()) + " ms after the last step");
     const Instant before = now();
@@ -315,6 +332,8 @@ std::vector<std::string> Round::run(Counts& counts) {
   counts.restarts += restarted_;
   counts.starvations += static_cast<std::int64_t>(starvations_.size());
   counts.coordinator_kib = std::max(counts.coordinator_kib, coordinator_kib_);
+  counts.more_descriptors = std::max(counts.more_descriptors, more_descriptors_);
+  counts.more_kib = std::max(counts.more_kib, more_kib_);
   return wrong_;
 }
 

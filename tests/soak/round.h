@@ -5,12 +5,14 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "engines/processes.h"
 #include "hosts/network.h"
 #include "soak/faults.h"
+#include "soak/holdings.h"
 #include "soak/judge.h"
 #include "soak/plan.h"
 #include "soak/record.h"
@@ -31,7 +33,9 @@ struct Counts {
   std::int64_t faults = 0;
   std::int64_t deaths = 0;
   std::int64_t restarts = 0;
-  std::int64_t coordinator_kib = 0;  // the most one has held
+  std::int64_t coordinator_kib = 0;   // the most one has held
+  std::int64_t more_descriptors = 0;  // the most a rank has grown by
+  std::int64_t more_kib = 0;
   std::int64_t starvations = 0;
 };
 
@@ -54,9 +58,11 @@ class Round {
   pid_t forked(const std::function<int()>& body);
   void reap();
   void let_go_on();
+  [[nodiscard]] std::optional<std::int64_t> gathering_without(int lost) const;
   void bring_back();
   void look_for_hangs();
   void look_at_coordinator();
+  void look_at_holdings();
   void look_for_what_is_left();
   [[nodiscard]] bool is_all_gone() const;
   [[nodiscard]] Instant::duration stopped_since(int rank, Instant since) const;
@@ -78,6 +84,10 @@ class Round {
   Instant begin_;
   std::int64_t restarted_ = 0;
   std::int64_t coordinator_kib_ = 0;
+  std::array<Holdings, most_ranks> holdings_;  // by rank
+  Instant holdings_at_;
+  std::int64_t more_descriptors_ = 0;
+  std::int64_t more_kib_ = 0;
 };
 
 // Makes /dev/shm this process's own, where it may: what is left there is then the soak's. Adopts what its children leave behind.

@@ -61,7 +61,8 @@ void print(const Arguments& arguments, const Counts& counts, std::int64_t wrong)
     std::cout << between << outcome_words[i] << ' ' << counts.outcomes[i];
     between = ", ";
   }
-  std::cout << "; coordinator at most " << counts.coordinator_kib << " KiB; " << counts.starvations
+  std::cout << "; coordinator at most " << counts.coordinator_kib << " KiB; a warm rank's growth at most "
+            << counts.more_descriptors << " descriptors, " << counts.more_kib << " KiB; " << counts.starvations
             << " times no core for the driver; " << wrong << " rounds with violations" << std::endl;
 }
 

@@ -26,10 +26,19 @@ class Launch(InFolder):
     def files(self, pattern):
         return sorted(path.name for path in self.folder.glob(pattern))
 
+    def make_stay(self):
+        """A program that stays, and leaves its number in a file."""
+        (self.folder / "stay").write_text("echo $$ > left$$.new; mv left$$.new left$$; exec sleep 333\n")
+
     def pids(self, pattern, count):
         """Numbers that ranks have written, each into a file of its own."""
         wait_until(lambda: sum(path.read_text().endswith("\n") for path in self.folder.glob(pattern)) == count, pattern)
         return [int(path.read_text()) for path in self.folder.glob(pattern)]
+
+
+# What a rank may start that is not in its process group: a job of a shell, a session, a daemon whose parent has ended, and one of
+# a session below a session. Each runs `sh stay`.
+APART = ("set -m; sh stay &", "setsid sh stay &", "setsid sh -c 'sh stay &'", "setsid sh -c 'setsid sh stay & wait' &")
 
 
 class Ranks(Launch):
@@ -166,11 +175,39 @@ class Output(Launch):
             self.assertEqual((status, output), (0, "[0] done\n"))
             wait_until(lambda: not is_alive(int((self.folder / "left").read_text())), "its child is dead", patience=30)
 
+    def test_what_a_rank_leaves_in_other_groups_and_sessions_has_ended_with_the_launch(self):
+        self.make_stay()
+        for redirection in ("", "exec >/dev/null 2>&1; "):
+            start = "; ".join(f"({redirection}{form}\n)" for form in APART)
+            script = f"{start}; while test $(ls left*[0-9] | wc -l) -lt {len(APART)}; do sleep 0.01; done 2>/dev/null; exit 3"
+            status, output, errors = self.launch(1, script)
+            self.assertEqual((status, output), (3, ""), errors)
+            left = self.pids("left*[0-9]", len(APART))
+            self.assertEqual(list(filter(is_alive, left)), [], redirection)
+            for path in self.folder.glob("left*"):
+                path.unlink()
+
+    def test_what_a_rank_leaves_ends_with_it_while_others_go_on(self):
+        self.make_stay()
+        script = (
+            'if test $TUTTI_RANK = 1; then set -m; setsid sh stay & sh stay & '
+            'while test $(ls left*[0-9] 2>/dev/null | wc -l) -lt 2; do sleep 0.01; done; exit 4; fi; '
+            'setsid sh -c "echo \\$\\$ > mine; exec sleep 333" & read line; kill -0 $(cat mine) && echo mine stays'
+        )
+        launched = self.start_launch(2, script, "--keep-going", stdin=subprocess.PIPE)
+        left = self.pids("left*[0-9]", 2)
+        wait_until(lambda: not any(map(is_alive, left)), "what rank 1 left is dead", patience=30)
+        self.assertIsNone(launched.poll())
+        output, _ = launched.communicate("go\n", timeout=PATIENCE)
+        self.assertEqual((launched.returncode, output), (4, "[0] mine stays\n"))
+        self.assertFalse(is_alive(self.pids("mine", 1)[0]))
+
     def test_what_a_rank_leaves_running_may_write_its_last_lines(self):
         # As `exec > >(tee log)` does in a script.
         for status_ in (0, 3):
-            status, output, _ = self.launch(1, f"(sleep 0.2; echo last) & exit {status_}")
-            self.assertEqual((status, output), (status_, "[0] last\n"))
+            for start in ("", "setsid "):
+                status, output, _ = self.launch(1, f"{start}sh -c 'sleep 0.2; echo last' & exit {status_}")
+                self.assertEqual((status, output), (status_, "[0] last\n"))
 
 
 class Failure(Launch):
@@ -196,6 +233,16 @@ class Failure(Launch):
         self.assertEqual(status, 128 + 9)
         self.assertRegex(errors, r"\Atutti: rank 1 \(pid \d+\) ended with signal 9 \(Killed\); the others are stopped\n")
         self.assertEqual(sorted(errors.splitlines()[1:]), ["[0] rank 1 is lost", "[2] rank 1 is lost"])
+
+    def test_as_long_as_one_after_the_other_ends_by_itself_they_are_not_stopped(self):
+        # Rank 2 waits for rank 1 and then as long as that; together that is more than half a second.
+        script = (
+            'trap "echo stopped; exit 9" TERM; echo $$ > pid$TUTTI_RANK.new; mv pid$TUTTI_RANK.new pid$TUTTI_RANK; '
+            'while ! test -e pid0 -a -e pid1 -a -e pid2; do sleep 0.01; done; test $TUTTI_RANK = 0 && kill -9 $$; '
+            'while kill -0 $(cat pid$((TUTTI_RANK - 1))) 2>/dev/null; do sleep 0.01; done; sleep 0.35; echo by itself; exit 1'
+        )
+        status, output, errors = self.launch(3, script)
+        self.assertEqual((status, output.splitlines()), (128 + signal.SIGKILL, ["[1] by itself", "[2] by itself"]), errors)
 
     def test_who_does_not_stop_is_killed_after_the_time_of_grace(self):
         script = (
@@ -306,19 +353,35 @@ class Signals(Launch):
         self.assertEqual(launched.wait(PATIENCE), 128 + 9)
 
     def test_when_the_launcher_is_killed_nothing_of_its_ranks_is_left(self):
-        script = "echo $$ > rank$TUTTI_RANK; sleep 60 & echo $! > child$TUTTI_RANK; wait"
+        self.make_stay()
+        apart = "; ".join(f"({form}\n)" for form in APART)
+        script = f"echo $$ > rank$TUTTI_RANK; sleep 60 & echo $! > child$TUTTI_RANK; {apart}; wait"
         launched = self.start_launch(3, script)
-        pids = self.pids("rank*", 3) + self.pids("child*", 3)
+        pids = self.pids("rank*", 3) + self.pids("child*", 3) + self.pids("left*[0-9]", 3 * len(APART))
         launched.kill()
         # Sooner than they end by themselves.
         wait_until(lambda: not any(map(is_alive, pids)), "the ranks and their children are dead", patience=30)
 
     def test_a_launcher_that_dies_while_it_starts_a_rank_leaves_nothing_of_it(self):
         for i in range(20):  # the moment is a short one
-            launched = self.start_launch(1, f"sleep 60 & echo $! > child{i}; kill -9 $PPID; wait")
+            # Of its guard, the launcher is the parent.
+            script = f"sleep 60 & echo $! > child{i}; kill -9 $(sed -n 's/^PPid:.//p' /proc/$PPID/status); wait"
+            launched = self.start_launch(1, script)
             pids = self.pids(f"child{i}", 1)
-            launched.wait(PATIENCE)
+            self.assertEqual(launched.wait(PATIENCE), -signal.SIGKILL)
             wait_until(lambda: not any(map(is_alive, pids)), "the rank's child is dead", patience=30)
+
+    def test_a_guard_that_is_killed_takes_its_rank_with_it(self):
+        self.make_stay()
+        script = (
+            'if test $TUTTI_RANK = 1; then read line < gate; exit 5; fi; '
+            'setsid sh stay & while ! ls left*[0-9] 2>/dev/null; do sleep 0.01; done; kill -9 $PPID; sleep 60'
+        )
+        os.mkfifo(self.folder / "gate")
+        status, _, errors = self.launch(2, script)
+        self.assertEqual(status, 128 + 9)
+        self.assertRegex(errors, r"\Atutti: rank 0 \(pid \d+\) ended with signal 9 \(Killed\); the others are stopped\n\Z")
+        self.assertFalse(is_alive(self.pids("left*[0-9]", 1)[0]))
 
 
 class Hosts(Launch):
