@@ -6,6 +6,7 @@
 #include <iterator>
 #include <optional>
 #include <stdexcept>
+#include <string_view>
 #include <utility>
 
 #include "tools/lint_files.h"
@@ -13,9 +14,11 @@
 #include "tools/lint_output.h"
 #include "tools/lint_settings.h"
 #include "tools/suggestion.h"
+#include "tutti/base/paragraph.h"
 #include "tutti/base/text.h"
 #include "tutti/base/whole_file.h"
 #include "tutti/lint/check.h"
+#include "tutti/lint/syntax_tree.h"
 
 namespace tutti::tools {
 
@@ -56,6 +59,55 @@ void write_back(const std::filesystem::path& path, const std::string& source) {
   file.finish();
 }
 
+// What else than Python a named file is; empty: nothing else.
+std::string why_not_python(const std::filesystem::path& path, const std::string& source) {
+  const std::size_t begin = source.find_first_not_of(" \t\r\n");
+  const bool is_input = path == standard_input;
+  const bool is_notebook = path.extension() == ".ipynb" || (is_input && begin != std::string::npos && source[begin] == '{' &&
+                                                            source.find("\"nbformat\"") != std::string::npos);
+  if (is_notebook) return "a notebook; `jupyter nbconvert --to script` makes one that can be read";
+  const bool has_name = path.extension() == ".py" || path.extension() == ".pyi" || path.extension() == ".pyw";
+  const std::string_view first = std::string_view(source).substr(0, source.find('\n'));
+  if (is_input || has_name || (first.starts_with("#!") && first.find("python") != std::string_view::npos)) return {};
+  const auto tree = lint::SyntaxTree::parse(source);
+  const bool parses = tree && !(*tree)[tree->root()].is_broken && source.find('\0') == std::string::npos;
+  return parses ? "" : "it does not parse, nor does its name end with .py";
+}
+
+std::string why_none(const std::vector<std::string>& paths, const FoundFiles& found) {
+  if (!found.paths.empty()) return {};
+  const std::string what = paths.size() == 1 ? text("'", printable(paths[0]), "'") : "what was named";
+  if (found.excluded == 0) return text("none is in ", what);
+  const bool is_folder = paths.size() == 1 && std::filesystem::is_directory(paths[0]);
+  return text(is_folder ? "what is in " : "", what, " is excluded");
+}
+
+// As patch and git apply take it: from here, or from the root.
+std::string path_in_difference(const std::filesystem::path& path) {
+  if (path == standard_input) return "<stdin>";
+  const std::filesystem::path whole = std::filesystem::absolute(path).lexically_normal();
+  const std::filesystem::path below = whole.lexically_relative(std::filesystem::current_path());
+  return below.empty() || *below.begin() == ".." ? whole.relative_path().string() : below.string();
+}
+
+// What a difference does not show.
+void print_rest(std::ostream& out, const LintRun& run) {
+  std::size_t findings = 0;
+  std::size_t fixable = 0;
+  for (const LintedFile& file : run.files) {
+    for (const lint::Note& note : file.report.notes) out << told(file, note);
+    for (const lint::Finding& finding : file.report.findings) {
+      ++findings;
+      fixable += finding.fix.empty() ? 0 : 1;
+    }
+  }
+  if (run.files_read == 0 && !run.why_none.empty()) out << paragraph(text("No Python source was read: ", run.why_none, "."));
+  if (findings == 1) out << "tutti: 1 finding, which --fix " << (fixable == 1 ? "rewrites\n" : "does not rewrite\n");
+  if (findings > 1) {
+    out << "tutti: " << findings << " findings, " << (fixable == 0 ? "none" : text(fixable)) << " of which --fix rewrites\n";
+  }
+}
+
 int lint_files(const LintOptions& options) {
   const bool reads_input = std::find(options.paths.begin(), options.paths.end(), standard_input) != options.paths.end();
   if (reads_input && options.fixes && !options.shows_difference)
@@ -65,12 +117,20 @@ int lint_files(const LintOptions& options) {
   if (!options.trace.empty()) trace = read_measurements(options.trace);
   const lint::Confidence least = trace ? lint::Confidence::possible : settings.least;
   LintRun run;
-  for (const auto& path :
-       python_files(options.paths.empty() ? std::vector<std::string>{"."} : options.paths, settings.excluded)) {
+  const std::vector<std::string> named = options.paths.empty() ? std::vector<std::string>{"."} : options.paths;
+  const FoundFiles found = python_files(named, settings.excluded);
+  run.why_none = why_none(named, found);
+  for (const auto& path : found.paths) {
     LintedFile file{.path = path == standard_input ? "<stdin>" : path.lexically_normal().string(),
                     .source = contents(path),
                     .report = {},
                     .measured = {}};
+    if (const std::string why = why_not_python(path, file.source); !why.empty()) {
+      file.report.notes.push_back({0, text("not Python source: ", why)});
+      run.files.push_back(std::move(file));
+      ++run.unread;
+      continue;
+    }
     ++run.files_read;
     run.lines_read += static_cast<std::size_t>(std::count(file.source.begin(), file.source.end(), '\n'));
     const auto check = [&] {
@@ -83,7 +143,7 @@ int lint_files(const LintOptions& options) {
     if (options.fixes || options.shows_difference) {
       const std::string better = lint::fixed(file.source, file.report.findings);
       if (options.shows_difference) {
-        std::cout << lint::difference(file.path, file.source, better);
+        std::cout << lint::difference(path_in_difference(path), file.source, better);
       } else if (better != file.source) {
         const std::size_t before = file.report.findings.size();
         write_back(path, better);
@@ -102,6 +162,12 @@ int lint_files(const LintOptions& options) {
   if (!options.shows_difference) print_lint(std::cout, run, options.format);
   std::cout.flush();
   if (!std::cout) throw std::runtime_error("the output could not be written");
+  if (options.shows_difference) {
+    print_rest(std::cerr, run);
+  } else if (!run.why_none.empty() && (options.format == "github" || options.format == "sarif")) {
+    std::cerr << paragraph(text("tutti: warning: No Python source was read: ", run.why_none, "."));
+  }
+  if (run.unread > 0) return misused;
   return has_any && !options.exits_zero ? has_findings : 0;
 }
 
@@ -123,7 +189,7 @@ int run_lint(const LintOptions& options) {
     }
     return lint_files(options);
   } catch (const std::exception& error) {
-    std::cerr << "tutti: error: " << error.what() << '\n';
+    std::cerr << paragraph(text("tutti: error: ", error.what()));
     return misused;
   }
 }

@@ -17,6 +17,7 @@ struct LintOptions {
   std::string min_confidence;  // empty: as the configuration says, else likely
   bool fixes = false;
   bool shows_difference = false;
+  bool excludes_named = false;
   bool exits_zero = false;
   bool lists_rules = false;
 };
@@ -25,7 +26,8 @@ inline constexpr const char* lint_example =
     "Folders are searched for *.py; hidden and ignored ones and virtual environments\n"
     "are left out. Configuration: [tool.tutti.lint] of pyproject.toml. A sync that is\n"
     "meant: # tutti: allow sync (reason). Exit status: 0; 1 with findings; 2 for\n"
-    "mistakes on the command line or in the configuration.\n\n"
+    "mistakes on the command line or in the configuration, and for named files that\n"
+    "are not Python.\n\n"
     "Example:\n"
     "  tutti lint --format github src train.py";
 

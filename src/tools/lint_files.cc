@@ -52,11 +52,42 @@ bool matches(const Pattern& pattern, const fs::path& path, bool is_folder) {
   return ::fnmatch(pattern.glob.c_str(), name.c_str(), pattern.is_anchored ? FNM_PATHNAME : 0) == 0;
 }
 
+bool has_python_name(std::string_view name) { return name.ends_with(".py") || name.ends_with(".pyi"); }
+
+// The path as patterns see it, whatever links lead there; empty for the folder itself.
+fs::path place_of(const fs::path& path, const Exclusion& exclusion) {
+  std::error_code failed;
+  const fs::path folder = fs::weakly_canonical(exclusion.folder, failed);
+  const bool is_folder = fs::is_directory(path, failed);
+  const fs::path whole = fs::absolute(path);
+  const fs::path found =
+      is_folder ? fs::weakly_canonical(whole, failed) : fs::weakly_canonical(whole.parent_path(), failed) / whole.filename();
+  const fs::path place = found.lexically_relative(folder);
+  return place == "." ? fs::path() : place;
+}
+
+bool matches_any(const fs::path& place, const Exclusion& exclusion) {
+  return std::any_of(exclusion.patterns.begin(), exclusion.patterns.end(), [&](const std::string& pattern) {
+    return ::fnmatch(pattern.c_str(), place.c_str(), 0) == 0 || ::fnmatch(pattern.c_str(), place.filename().c_str(), 0) == 0;
+  });
+}
+
+// It, or a folder that it is in.
+bool is_excluded(const fs::path& place, const Exclusion& exclusion) {
+  fs::path upper;
+  for (const fs::path& name : place) {
+    upper /= name;
+    if (name != ".." && matches_any(upper, exclusion)) return true;
+  }
+  return false;
+}
+
 class Search {
  public:
-  Search(const std::vector<std::string>& excluded, std::vector<fs::path>& out) : excluded_(excluded), out_(out) {}
+  Search(const Exclusion& exclusion, FoundFiles& out) : exclusion_(exclusion), out_(out) {}
 
-  void folder(const fs::path& folder, std::vector<Pattern> patterns, int depth = 0) {
+  // `place`: as patterns see the folder.
+  void folder(const fs::path& folder, const fs::path& place, std::vector<Pattern> patterns, int depth = 0) {
     if (depth > 64) return;
     read_patterns(folder, patterns);
     std::vector<fs::path> entries;
@@ -69,22 +100,21 @@ class Search {
       const fs::file_status status = fs::symlink_status(entry, unknown);
       const bool is_folder = status.type() == fs::file_type::directory;  // links are not followed: they may lead back
       const std::string name = entry.filename();
-      if (name.starts_with('.') || is_left_out(entry, is_folder, patterns)) continue;
+      if (name.starts_with('.') || is_ignored(entry, is_folder, patterns)) continue;
+      if ((is_folder || has_python_name(name)) && matches_any(place / name, exclusion_)) {
+        ++out_.excluded;
+        continue;
+      }
       if (is_folder && name != "__pycache__" && name != "node_modules" && !fs::exists(entry / "pyvenv.cfg", unknown)) {
-        this->folder(entry, patterns, depth + 1);
-      } else if (!is_folder && (name.ends_with(".py") || name.ends_with(".pyi")) && fs::is_regular_file(entry, unknown)) {
-        out_.push_back(entry);
+        this->folder(entry, place / name, patterns, depth + 1);
+      } else if (!is_folder && has_python_name(name) && fs::is_regular_file(entry, unknown)) {
+        out_.paths.push_back(entry);
       }
     }
   }
 
  private:
-  bool is_left_out(const fs::path& entry, bool is_folder, const std::vector<Pattern>& patterns) const {
-    const std::string path = entry.lexically_normal();
-    const auto is_excluded = [&](const std::string& glob) {
-      return ::fnmatch(glob.c_str(), path.c_str(), 0) == 0 || ::fnmatch(glob.c_str(), entry.filename().c_str(), 0) == 0;
-    };
-    if (std::any_of(excluded_.begin(), excluded_.end(), is_excluded)) return true;
+  static bool is_ignored(const fs::path& entry, bool is_folder, const std::vector<Pattern>& patterns) {
     bool out = false;
     for (const Pattern& pattern : patterns) {
       if (matches(pattern, entry, is_folder)) out = !pattern.is_negated;
@@ -92,23 +122,29 @@ class Search {
     return out;
   }
 
-  const std::vector<std::string>& excluded_;
-  std::vector<fs::path>& out_;
+  const Exclusion& exclusion_;
+  FoundFiles& out_;
 };
 
 }  // namespace
 
-std::vector<fs::path> python_files(const std::vector<std::string>& paths, const std::vector<std::string>& excluded) {
-  std::vector<fs::path> found;
+FoundFiles python_files(const std::vector<std::string>& paths, const Exclusion& exclusion) {
+  FoundFiles found;
   for (const std::string& path : paths) {
     if (path == standard_input) {
-      found.emplace_back(path);
+      found.paths.emplace_back(path);
       continue;
     }
     const fs::file_status status = fs::status(path);
     if (!fs::exists(status)) throw std::runtime_error(text("there is no file or folder '", printable(path), "'"));
-    if (!fs::is_directory(status)) {
-      found.emplace_back(path);
+    const bool is_folder = fs::is_directory(status);
+    const fs::path place = exclusion.patterns.empty() ? fs::path() : place_of(path, exclusion);
+    if ((is_folder || exclusion.covers_named) && is_excluded(place, exclusion)) {
+      ++found.excluded;
+      continue;
+    }
+    if (!is_folder) {
+      found.paths.emplace_back(path);
       continue;
     }
     // What the folders above it leave out counts, up to the repository's.
@@ -126,10 +162,10 @@ std::vector<fs::path> python_files(const std::vector<std::string>& paths, const 
       std::erase_if(outer, [](const Pattern& pattern) { return pattern.is_anchored; });
       patterns.insert(patterns.end(), outer.begin(), outer.end());
     }
-    Search(excluded, found).folder(path, std::move(patterns));
+    Search(exclusion, found).folder(path, place, std::move(patterns));
   }
   std::set<fs::path> seen;
-  std::erase_if(found, [&](const fs::path& path) { return !seen.insert(path.lexically_normal()).second; });
+  std::erase_if(found.paths, [&](const fs::path& path) { return !seen.insert(path.lexically_normal()).second; });
   return found;
 }
 

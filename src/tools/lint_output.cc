@@ -54,7 +54,7 @@ std::vector<Placed> ranked(const LintRun& run) {
 std::string time_of(std::uint64_t nanoseconds) { return human_time(static_cast<Nanoseconds>(nanoseconds)); }
 
 // "measured: 26 waits, 1.0 a step, 1.15 ms; left the GPU idle for 75.4 us a step"
-std::string told(const MeasuredRun& run, const Finding& finding, const Measured& each) {
+std::string cost_told(const MeasuredRun& run, const Finding& finding, const Measured& each) {
   if (!each.was_reached()) {
     return lint::rule(finding.rule).category == "jax" ? "measured: a trace does not show the waits of JAX"
                                                       : "measured: not reached (no wait was seen here)";
@@ -117,8 +117,7 @@ void print_text(std::ostream& out, const LintRun& run) {
       if (last != nullptr && &file > last) break;
       noted = &file;
       allowed += file.report.allowed;
-      for (const lint::Note& note : file.report.notes)
-        out << paragraph(text(printable(file.path, 400), ":", std::max(note.line, 1U), ":1: note: ", note.text)) << '\n';
+      for (const lint::Note& note : file.report.notes) out << told(file, note) << '\n';
     }
   };
   const std::vector<Placed> all = ranked(run);
@@ -137,7 +136,7 @@ void print_text(std::ostream& out, const LintRun& run) {
     std::string shown(line_of(*file, *finding));
     const std::size_t indent = std::min(shown.find_first_not_of(" \t"), shown.size());
     out << "    " << cut(printable(shown.substr(indent), shown.size()), 76) << '\n';
-    if (measured != nullptr) out << paragraph(told(*run.measured, *finding, *measured), 2);
+    if (measured != nullptr) out << paragraph(cost_told(*run.measured, *finding, *measured), 2);
     if (told_of.insert(finding->rule).second) {
       out << paragraph(text("why: ", rule.why), 2) << paragraph(text("instead: ", rule.instead), 2)
           << paragraph(text("safe: ", rule.safe), 2);
@@ -147,6 +146,10 @@ void print_text(std::ostream& out, const LintRun& run) {
   note_up_to(nullptr);
   if (run.measured) print_others(out, *run.measured);
   if (run.fixed > 0) out << "Fixed " << counted(run.fixed, "finding") << ".\n";
+  if (run.files_read == 0) {
+    out << paragraph(text("No Python source was read", run.why_none.empty() ? "" : ": ", run.why_none, "."));
+    return;
+  }
   if (all.empty()) {
     out << "No host sync found in " << counted(run.files_read, "file") << ", " << counted(run.lines_read, "line");
   } else {
@@ -156,6 +159,7 @@ void print_text(std::ostream& out, const LintRun& run) {
     if (fixable > 0) out << "; --fix rewrites " << fixable;
   }
   if (allowed > 0) out << "; " << allowed << " allowed";
+  if (run.unread > 0) out << "; " << counted(run.unread, "file") << " not read";
   out << ".\n";
 }
 
@@ -218,7 +222,7 @@ void print_json(std::ostream& out, const LintRun& run) {
 }
 
 std::string measured_sentence(const LintRun& run, const Finding& finding, const Measured* measured) {
-  return measured == nullptr ? "" : text(" ", told(*run.measured, finding, *measured), ".");
+  return measured == nullptr ? "" : text(" ", cost_told(*run.measured, finding, *measured), ".");
 }
 
 // A path as a relative reference of a URI.
@@ -235,6 +239,20 @@ std::string as_uri(const std::string& path) {
     out += '%';
     out += hex[byte >> 4U];
     out += hex[byte & 15U];
+  }
+  return out;
+}
+
+// What was not understood, as SARIF's notifications of a tool about its run.
+ordered_json notifications(const LintRun& run) {
+  ordered_json out = ordered_json::array();
+  for (const LintedFile& file : run.files) {
+    for (const lint::Note& note : file.report.notes) {
+      ordered_json place{{"artifactLocation", {{"uri", as_uri(file.path)}}}};
+      if (note.line != 0) place["region"] = {{"startLine", note.line}};
+      out.push_back(
+          {{"level", "warning"}, {"message", {{"text", note.text}}}, {"locations", {{{"physicalLocation", std::move(place)}}}}});
+    }
   }
   return out;
 }
@@ -282,12 +300,14 @@ void print_sarif(std::ostream& out, const LintRun& run) {
     if (measured != nullptr) result["properties"]["measured"] = as_json(*measured);
     results.push_back(std::move(result));
   }
-  write(out, {{"$schema", "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"},
-              {"version", "2.1.0"},
-              {"runs",
-               {{{"tool", {{"driver", {{"name", "tutti lint"}, {"semanticVersion", version()}, {"rules", rules}}}}},
-                 {"columnKind", "unicodeCodePoints"},
-                 {"results", results}}}}});
+  write(out,
+        {{"$schema", "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"},
+         {"version", "2.1.0"},
+         {"runs",
+          {{{"tool", {{"driver", {{"name", "tutti lint"}, {"semanticVersion", version()}, {"rules", rules}}}}},
+            {"invocations", {{{"executionSuccessful", run.unread == 0}, {"toolExecutionNotifications", notifications(run)}}}},
+            {"columnKind", "unicodeCodePoints"},
+            {"results", results}}}}});
 }
 
 // Of a workflow command's text or property.
@@ -324,9 +344,19 @@ void print_github(std::ostream& out, const LintRun& run) {
                    false)
         << '\n';
   }
+  for (const LintedFile& file : run.files) {
+    for (const lint::Note& note : file.report.notes) {
+      out << "::warning file=" << escaped(file.path, true) << ",line=" << std::max(note.line, 1U)
+          << ",title=" << escaped("tutti lint: note", true) << "::" << escaped(note.text, false) << '\n';
+    }
+  }
 }
 
 }  // namespace
+
+std::string told(const LintedFile& file, const lint::Note& note) {
+  return paragraph(text(printable(file.path, 400), ":", std::max(note.line, 1U), ":1: note: ", note.text));
+}
 
 void print_lint(std::ostream& out, const LintRun& run, const std::string& form) {
   if (form == "json") {

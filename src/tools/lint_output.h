@@ -46,10 +46,15 @@ struct MeasuredRun {
 struct LintRun {
   std::vector<LintedFile> files;  // those with findings or notes
   std::size_t files_read = 0;
+  std::size_t unread = 0;  // files that are not Python; they have notes
+  std::string why_none;    // was read
   std::size_t lines_read = 0;
   std::size_t fixed = 0;
   std::optional<MeasuredRun> measured;
 };
+
+// "train.py:3:1: note: ..."
+std::string told(const LintedFile& file, const lint::Note& note);
 
 // The form is text, json, sarif or github.
 void print_lint(std::ostream& out, const LintRun& run, const std::string& form);

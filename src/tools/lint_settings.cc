@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <stdexcept>
 #include <string_view>
+#include <utility>
 #define TOML_EXCEPTIONS 1
 #include <toml++/toml.h>
 
@@ -51,15 +52,52 @@ std::vector<std::string> words(const toml::node& node, const std::string& where)
   return out;
 }
 
-std::bitset<64> all_named(const std::vector<std::string>& names) {
+std::bitset<64> all_named(const std::vector<std::string>& names, const std::string& where) {
   std::bitset<64> out;
-  for (const std::string& name : names) out |= rules_named(name);
+  for (const std::string& name : names) out |= rules_named(name, where);
   return out;
+}
+
+// As it is matched: "./sub/" is "sub".
+std::string pattern(std::string written) {
+  if (written.starts_with("./")) written.erase(0, 2);
+  if (written.size() > 1 && written.ends_with('/')) written.pop_back();
+  return written;
+}
+
+// The table of that name; null where there is none.
+const toml::table* table_in(const toml::table& above, const char* name, const std::string& where) {
+  const toml::node* const found = above.get(name);
+  if (found != nullptr && !found->is_table()) throw std::invalid_argument(where + ": a table was expected");
+  return found == nullptr ? nullptr : found->as_table();
+}
+
+[[noreturn]] void refuse_key(const std::string& where, const std::string& key, const std::vector<std::string>& known) {
+  throw std::invalid_argument(text(where, " has no '", printable(key), "'", meant(key, known)));
+}
+
+void read_table(const toml::table& table, const std::string& where, LintSettings& settings, std::bitset<64>& ignored) {
+  for (const auto& [key, value] : table) {
+    const std::string name(key.str());
+    const std::string at = text(where, ".", name, ": ");
+    if (name == "select") {
+      settings.rules = all_named(words(value, at), at);
+    } else if (name == "ignore") {
+      ignored = all_named(words(value, at), at);
+    } else if (name == "exclude") {
+      for (std::string& each : words(value, at)) settings.excluded.patterns.push_back(pattern(std::move(each)));
+    } else if (name == "min-confidence") {
+      if (!value.is_string()) throw std::invalid_argument(at + "a string was expected");
+      settings.least = confidence_named(value.value_or(std::string()), at);
+    } else {
+      refuse_key(where, name, {"select", "ignore", "exclude", "min-confidence"});
+    }
+  }
 }
 
 }  // namespace
 
-std::bitset<64> rules_named(const std::string& name) {
+std::bitset<64> rules_named(const std::string& name, const std::string& where) {
   std::bitset<64> out;
   std::vector<std::string> known;
   for (const lint::Rule& rule : lint::rules()) {
@@ -67,7 +105,8 @@ std::bitset<64> rules_named(const std::string& name) {
     known.emplace_back(rule.name);
     if (std::find(known.begin(), known.end(), rule.category) == known.end()) known.emplace_back(rule.category);
   }
-  if (out.none()) throw std::invalid_argument(text("no rule or category is named '", printable(name), "'", meant(name, known)));
+  if (out.none())
+    throw std::invalid_argument(text(where, "no rule or category is named '", printable(name), "'", meant(name, known)));
   return out;
 }
 
@@ -75,37 +114,29 @@ LintSettings lint_settings(const LintOptions& options) {
   LintSettings settings;
   settings.rules = rules_named("all");
   std::bitset<64> ignored;
+  settings.excluded.covers_named = options.excludes_named;
   if (const fs::path file = project_file(options); !file.empty()) {
+    settings.excluded.folder = file.parent_path();
     const std::string where = file.string() + ": ";
     try {
       const toml::table project = toml::parse_file(file.string());
-      if (const toml::table* const table = project.at_path("tool.tutti.lint").as_table(); table != nullptr) {
-        for (const auto& [key, value] : *table) {
-          const std::string name(key.str());
-          const std::string at = text(where, "tool.tutti.lint.", name, ": ");
-          if (name == "select") {
-            settings.rules = all_named(words(value, at));
-          } else if (name == "ignore") {
-            ignored = all_named(words(value, at));
-          } else if (name == "exclude") {
-            settings.excluded = words(value, at);
-          } else if (name == "min-confidence") {
-            settings.least = confidence_named(value.value_or(std::string()), at);
-          } else {
-            throw std::invalid_argument(text(where, "tool.tutti.lint has no '", printable(name), "'",
-                                             meant(name, {"select", "ignore", "exclude", "min-confidence"})));
-          }
-        }
+      const toml::table* const tool = table_in(project, "tool", where + "tool");
+      const toml::table* const ours = tool == nullptr ? nullptr : table_in(*tool, "tutti", where + "tool.tutti");
+      for (const auto& [key, value] : ours == nullptr ? toml::table() : *ours) {
+        if (key != "lint") refuse_key(where + "tool.tutti", std::string(key.str()), {"lint"});
       }
+      const std::string at = where + "tool.tutti.lint";
+      if (const toml::table* const table = ours == nullptr ? nullptr : table_in(*ours, "lint", at); table != nullptr)
+        read_table(*table, at, settings, ignored);
     } catch (const toml::parse_error& error) {
       throw std::invalid_argument(text(where, "line ", error.source().begin.line, ": ", error.description()));
     }
   }
   if (!options.select.empty()) {
-    settings.rules = all_named(options.select);
+    settings.rules = all_named(options.select, "--select: ");
     ignored.reset();
   }
-  if (!options.ignore.empty()) ignored |= all_named(options.ignore);
+  if (!options.ignore.empty()) ignored |= all_named(options.ignore, "--ignore: ");
   settings.rules &= ~ignored;
   if (!options.min_confidence.empty()) settings.least = confidence_named(options.min_confidence, "--min-confidence: ");
   return settings;

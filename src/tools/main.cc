@@ -234,6 +234,7 @@ int main(int argc, char** argv) {
   lint->add_option("--with", linting.trace, "Rank by what this trace measured")->type_name("FOLDER");
   lint->add_flag("--fix", linting.fixes, "Rewrite what is surely the same");
   lint->add_flag("--diff", linting.shows_difference, "Show what --fix would do; write nothing");
+  lint->add_flag("--force-exclude", linting.excludes_named, "Exclude named files, too, not only found ones");
   lint->add_flag("--exit-zero", linting.exits_zero, "Exit with 0 also where there are findings");
   lint->footer(tutti::tools::lint_example);
 

@@ -11,10 +11,12 @@
 #include <fstream>
 #include <iostream>
 #include <iterator>
+#include <optional>
 #include <stdexcept>
 #include <utility>
 
 #include "tools/run.h"
+#include "tutti/base/error.h"
 #include "tutti/base/paragraph.h"
 #include "tutti/base/text.h"
 #include "tutti/base/whole_file.h"
@@ -33,6 +35,7 @@ namespace files = std::filesystem;
 constexpr const char* injection_variable = "CUDA_INJECTION64_PATH";
 constexpr const char* ranges_variable = "NVTX_INJECTION64_PATH";
 constexpr const char* preload_variable = "LD_PRELOAD";
+constexpr int failed = 1;
 constexpr int signalled = 128;
 constexpr int too_many = 3;
 
@@ -64,13 +67,23 @@ bool has_traces(const files::path& folder) {
   return false;
 }
 
+[[noreturn]] void refuse_folder(const files::path& folder, const std::string& why) {
+  throw std::runtime_error(text("the folder '", printable(folder.string()), "' cannot be made: ", why, "; name another with -o"));
+}
+
 files::path make_folder(const std::string& asked) {
   files::path folder = asked.empty() ? "tutti-trace" : asked;
   for (int number = 2; asked.empty() && files::exists(folder); ++number) folder = text("tutti-trace-", number);
   if (has_traces(folder))
     throw std::runtime_error(text("'", printable(folder.string()), "' holds a trace already; name another folder"));
-  files::create_directories(folder);
-  return files::canonical(folder);
+  std::error_code error;
+  files::create_directories(folder, error);
+  if (error) refuse_folder(folder, error.message());
+  if (!files::is_directory(folder, error)) refuse_folder(folder, "a file has that name");
+  if (::access(folder.c_str(), W_OK | X_OK) != 0) refuse_folder(folder, "no file can be made in the one that is there");
+  files::path whole = files::canonical(folder, error);
+  if (error) refuse_folder(folder, error.message());
+  return whole;
 }
 
 // Sleeps are seen by standing before the C library's functions; what the user has preloaded comes next.
@@ -116,10 +129,37 @@ int run_to_its_end(const std::vector<std::string>& command) {
   return WIFSIGNALED(status) ? signalled + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-tracing::Baseline read_baseline(const std::string& path) {
+// None where none was asked for.
+std::optional<tracing::Baseline> read_baseline(const std::string& path) {
+  if (path.empty()) return std::nullopt;
+  std::error_code error;
+  if (files::is_directory(path, error)) {
+    const files::path meant = files::path(path) / "report.json";
+    throw std::runtime_error(text("the baseline '", printable(path), "' is a folder; ",
+                                  files::exists(meant, error) ? text("did you mean '", printable(meant.string()), "'?")
+                                                              : "the report.json of a trace was expected"));
+  }
+  if (!files::exists(path, error)) {
+    throw std::runtime_error(
+        text("there is no file '", printable(path), "' to be the baseline; the report.json of a trace was expected"));
+  }
   std::ifstream in(path, std::ios::binary);
-  if (!in) throw std::runtime_error(text("'", printable(path), "' cannot be read"));
+  if (!in) throw std::runtime_error(text("the baseline '", printable(path), "' cannot be read; may you read that file?"));
   return tracing::read_baseline(std::string(std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()), path);
+}
+
+bool is_judged(const TraceOptions& options) { return options.budget || !options.baseline.empty(); }
+
+// A gate that lets through what was not measured is none.
+int say_unjudged(const TraceOptions& options, const std::string& what) {
+  const char* const asked = options.baseline.empty() ? "--budget" : options.budget ? "--budget and --baseline" : "--baseline";
+  std::cerr << paragraph(text("tutti: error: ", asked, ": nothing was judged", what));
+  return failed;
+}
+
+// Of a program that ran and left no trace.
+int end_untraced(const TraceOptions& options, int status) {
+  return status == 0 && is_judged(options) ? say_unjudged(options, ": no process was traced") : status;
 }
 
 void write(const files::path& path, const std::string& content) {
@@ -129,7 +169,8 @@ void write(const files::path& path, const std::string& content) {
 }
 
 // What a run was allowed and did not keep to, a line each.
-std::vector<std::string> excesses(const TraceOptions& options, const tracing::TraceReport& found) {
+std::vector<std::string> excesses(const TraceOptions& options, const std::optional<tracing::Baseline>& baseline,
+                                  const tracing::TraceReport& found) {
   std::vector<std::string> out;
   const tracing::WaitsPerStep most = tracing::most_waits_per_step(found);
   if (options.budget && most.waits > *options.budget + tracing::half_a_tenth) {
@@ -137,18 +178,18 @@ std::vector<std::string> excesses(const TraceOptions& options, const tracing::Tr
     out.push_back(
         text(tracing::in_tenths(most.waits), found.steps ? " waits a step" : " waits", of, "; the budget is ", *options.budget));
   }
-  if (!options.baseline.empty()) {
-    for (std::string& line : tracing::waits_beyond(read_baseline(options.baseline), found)) out.push_back(std::move(line));
+  if (baseline) {
+    for (std::string& line : tracing::waits_beyond(*baseline, found)) out.push_back(std::move(line));
   }
   return out;
 }
 
-// 0, or the status for what was passed.
-int report(const files::path& folder, const TraceOptions& options) {
+// 0, or the status for what was passed, or was not judged.
+int report(const files::path& folder, const TraceOptions& options, const std::optional<tracing::Baseline>& baseline) {
   const std::vector<tracing::ProcessTrace> traces = tracing::read_traces(folder.string());
   const tracing::TraceReport found = tracing::make_report(traces);
   std::cerr << found.to_text();
-  const std::vector<std::string> passed = excesses(options, found);
+  const std::vector<std::string> passed = excesses(options, baseline, found);
   for (const std::string& line : passed) std::cerr << text("tutti: too many waits: ", line, "\n");
   if (files::is_directory(folder)) {
     try {
@@ -157,22 +198,39 @@ int report(const files::path& folder, const TraceOptions& options) {
       write(folder / "report.html", tracing::to_page(found, traces));
       std::cerr << text("tutti: report.html, report.json and timeline.json are in ", folder.string(), "\n");
     } catch (const std::exception& error) {  // somebody else's folder, perhaps: the report was given
-      std::cerr << text("tutti: warning: ", error.what(), "\n");
+      std::cerr << paragraph(text("tutti: warning: no report can be written to '", printable(folder.string()),
+                                  "': ", error.what(), "; what is told above is all"));
     }
   }
-  return passed.empty() ? 0 : too_many;
+  if (!passed.empty()) return too_many;
+  for (const tracing::TracedProcess& process : found.processes) {
+    if (process.was_untraced && is_judged(options))
+      return say_unjudged(options, text(" of process ", process.pid, ": it ran untraced"));
+  }
+  return 0;
 }
 
-}  // namespace
+// What goes wrong, in lines of a terminal.
+template <class Command>
+int told(Command&& command) {
+  try {
+    return command();
+  } catch (const Error& error) {
+    std::cerr << paragraph(text("tutti: error: ", error.message()));
+  } catch (const std::exception& error) {
+    std::cerr << paragraph(text("tutti: error: ", error.what()));
+  }
+  return failed;
+}
 
-int trace_program(const TraceOptions& options) {
+int run_traced(const TraceOptions& options) {
+  const std::optional<tracing::Baseline> baseline = read_baseline(options.baseline);  // before the program runs for an hour
   const files::path recorder = find_recorder();
   if (const char* other = std::getenv(injection_variable); other != nullptr && *other != '\0' && recorder != other) {
     std::cerr << paragraph(text("tutti trace: the program runs untraced: ", injection_variable, " is set to ", printable(other),
                                 ", and the driver loads one such library into a program. Unset it to trace."));
-    return run_to_its_end(options.command);
+    return end_untraced(options, run_to_its_end(options.command));
   }
-  if (!options.baseline.empty()) (void)read_baseline(options.baseline);  // before the program runs for an hour
   const files::path folder = make_folder(options.folder);
   set_variable(injection_variable, recorder.string());
   preload(recorder.string());
@@ -183,21 +241,36 @@ int trace_program(const TraceOptions& options) {
     if (status != not_runnable && status != not_found) std::cerr << paragraph(why_nothing());
     std::error_code error;
     files::remove(folder, error);  // if it is empty
-    return status;
+    return end_untraced(options, status);
   }
-  const int judged = report(folder, options);
+  const int judged = report(folder, options, baseline);
   return status != 0 ? status : judged;
 }
 
-int report_trace(const TraceOptions& options) { return report(options.read, options); }
-
-int compare_traces(const TraceOptions& options) {
+int print_comparison(const TraceOptions& options) {
   const std::vector<tracing::ProcessTrace> traces = tracing::read_traces(options.compare[0]);
   const tracing::TraceReport before = tracing::make_report(traces);
   const tracing::TraceReport after = tracing::make_report(tracing::read_traces(options.compare[1]));
   const tracing::TraceComparison found = tracing::compare(before, after, traces);
   std::cout << (options.as_json ? found.to_json() : found.to_text());
   return 0;
+}
+
+}  // namespace
+
+int trace_program(const TraceOptions& options) {
+  return told([&] { return run_traced(options); });
+}
+
+int report_trace(const TraceOptions& options) {
+  return told([&] {
+    const std::optional<tracing::Baseline> baseline = read_baseline(options.baseline);
+    return report(options.read, options, baseline);
+  });
+}
+
+int compare_traces(const TraceOptions& options) {
+  return told([&] { return print_comparison(options); });
 }
 
 }  // namespace tutti::tools

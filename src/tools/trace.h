@@ -21,8 +21,9 @@ struct TraceOptions {
 inline constexpr const char* trace_example =
     "The report goes to stderr; the folder holds it as a page (report.html) and as\n"
     "report.json, a timeline for Perfetto as timeline.json, and what was recorded.\n"
-    "The exit status is the program's; 127 if there is no such program; 3 if the\n"
-    "program was well and a budget or a baseline was passed.\n\n"
+    "The exit status is the program's; 127 if there is no such program. If the\n"
+    "program was well: 3 where a budget or a baseline was passed, 1 where nothing\n"
+    "was traced that they could judge.\n\n"
     "Example:\n"
     "  tutti trace -o before -- python3 train.py\n"
     "  tutti trace --compare before after";

@@ -22,6 +22,9 @@ TEST(Fix, MakesNumbersOnTheDevice) {
   EXPECT_EQ(after_fix("x = torch.tensor(-1, dtype=torch.long, device='cuda')\n"),
             "x = torch.full((), -1, dtype=torch.long, device='cuda')\n");
   EXPECT_EQ(after_fix("x = torch.tensor([1, 2], device='cuda')\n"), "x = torch.tensor([1, 2], device='cuda')\n");
+  const std::string partial = "self.tensor = functools.partial(torch.tensor, device='cuda')\nx = self.tensor(0.5)\n";
+  EXPECT_EQ(after_fix("import functools\nclass Holder:\n    pass\nself = Holder()\n" + partial),
+            "import functools\nclass Holder:\n    pass\nself = Holder()\n" + partial);
   EXPECT_EQ(after_fix("x = torch.tensor(n, device='cuda')\n"), "x = torch.tensor(n, device='cuda')\n");
 }
 
@@ -104,6 +107,68 @@ TEST(Fix, PinsNoLoaderWhoseBatchesMayBeWrittenToWhileTheyAreSent) {
       "loader = DataLoader(data, 4, True, None, None, 0, None, False)\nfor x in loader:\n    x = x.to('cuda', "
       "non_blocking=True)\n";
   EXPECT_EQ(after_fix(position), position);
+}
+
+TEST(Fix, PinsNothingThatIsOnAGpu) {
+  const std::string loop = "for x in loader:\n    x = x.to('cuda')\n";
+  for (const std::string made : {
+           "x = torch.randn(8, 3, device='cuda')\nloader = DataLoader(torch.utils.data.TensorDataset(x), batch_size=4)\n",
+           "x = torch.randn(8, 3).cuda(non_blocking=True)\ndata = torch.utils.data.TensorDataset(x, torch.ones(8))\n"
+           "loader = DataLoader(data)\n",
+           "device = 'cuda' if torch.cuda.is_available() else 'cpu'\n"
+           "loader = DataLoader(torch.utils.data.TensorDataset(torch.ones(8, device=device)))\n",
+           "data = torch.utils.data.TensorDataset(torch.ones(8, device='cuda'))\n"
+           "loader = DataLoader(torch.utils.data.Subset(data, [1, 2]))\n",
+           "data = torch.utils.data.TensorDataset(torch.ones(8, device='cuda'))\n"
+           "one, other = torch.utils.data.random_split(data, [4, 4])\nloader = DataLoader(one)\n",
+           "data = torch.utils.data.TensorDataset(*[torch.ones(8, device='cuda')])\nloader = DataLoader(data)\n",
+           "class Data(torch.utils.data.Dataset):\n    def __init__(self):\n        self.x = torch.ones(8, device='cuda')\n"
+           "loader = DataLoader(Data())\n",
+           "class Data(torch.utils.data.Dataset):\n    def __init__(self, x):\n        self.x = x\n"
+           "loader = DataLoader(Data(torch.ones(8, device='cuda')))\n",
+           "class Data(torch.utils.data.Dataset):\n    def __getitem__(self, i):\n"
+           "        return {'x': torch.ones(3, device='cuda'), 'i': i}\nloader = DataLoader(dataset=Data())\n",
+           "class Data(torch.utils.data.IterableDataset):\n    def __iter__(self):\n        yield torch.ones(3, device='cuda')\n"
+           "loader = DataLoader(Data())\n",
+           "class Held(torch.utils.data.Dataset):\n    def __init__(self):\n        self.x = torch.ones(8, device='cuda')\n"
+           "class Data(Held):\n    pass\nloader = DataLoader(Data())\n",
+           "loader = DataLoader([torch.ones(3, device='cuda') for i in range(8)], batch_size=4)\n",
+           "x, y = torch.load('x.pt', map_location='cuda')\nloader = DataLoader(torch.utils.data.TensorDataset(x, y))\n",
+           "def make(data):\n    return DataLoader(data, batch_size=4)\n"
+           "loader = make(torch.utils.data.TensorDataset(torch.ones(8, device='cuda')))\n",
+       }) {
+    EXPECT_EQ(after_fix(made + loop), made + loop);
+    const std::string source = "import torch\nfrom torch.utils.data import DataLoader\n" + made + loop;
+    for (const Finding& finding : check(source).findings) {
+      EXPECT_NE(finding.rule, RuleId::unpinned_loader) << source;
+      EXPECT_NE(finding.rule, RuleId::blocking_copy) << source;
+    }
+  }
+}
+
+TEST(Fix, PinsNoBatchesThatAFunctionPutsTogether) {
+  for (const std::string by : {"put_together", "lambda items: items[0].cuda()"}) {
+    const std::string code = "loader = DataLoader(data, collate_fn=" + by + ")\nfor x in loader:\n    x = x.to('cuda')\n";
+    EXPECT_EQ(after_fix(code), code) << "they may be on a GPU";
+  }
+}
+
+TEST(Fix, LeavesLoadersThatAreNotPyTorchs) {
+  const auto fix = [](const std::string& import, const std::string& name) {
+    const std::string source =
+        "import torch\n" + import + "\nloader = " + name + "(data, batch_size=4)\nfor x in loader:\n    x = x.to('cuda')\n";
+    return fixed(source, check(source).findings) != source;
+  };
+  EXPECT_FALSE(fix("from mylib.data import DataLoader", "DataLoader"));
+  EXPECT_FALSE(fix("from torch_geometric.loader import DataLoader", "DataLoader"));
+  EXPECT_FALSE(fix("import mylib", "mylib.DataLoader"));
+  EXPECT_FALSE(fix("class DataLoader:\n    pass", "DataLoader"));
+  EXPECT_TRUE(fix("from torch.utils.data import DataLoader", "DataLoader"));
+  EXPECT_TRUE(fix("from torch.utils.data import DataLoader as Loader", "Loader"));
+  EXPECT_TRUE(fix("from torch.utils.data.dataloader import DataLoader", "DataLoader"));
+  EXPECT_TRUE(fix("import torch.utils.data as d", "d.DataLoader"));
+  EXPECT_TRUE(fix("from torch.utils import data as d", "d.DataLoader"));
+  EXPECT_TRUE(fix("", "torch.utils.data.DataLoader"));
 }
 
 TEST(Fix, LeavesReadsToPeople) {

@@ -88,7 +88,10 @@ class Output(WithFolder):
         schema = json.loads(pathlib.Path(os.environ["SARIF_SCHEMA"]).read_text())
         keeps = fastjsonschema.compile(schema, formats={"uri-reference": r"^\S*$"})
         self.write("a b.py", "import torch\nx = torch.tensor(1.0, device='cuda')\n")
-        log = json.loads(self.lint("--format", "sarif").stdout)
+        self.write("broken.py", "import torch\nx = ) torch\n")
+        self.write("book.ipynb", "{}")
+        log = json.loads(self.lint("--format", "sarif", ".", "book.ipynb").stdout)
+        self.assertEqual(len(log["runs"][0]["invocations"][0]["toolExecutionNotifications"]), 2)
         keeps(log)
         del log["runs"][0]["tool"]["driver"]
         with self.assertRaises(fastjsonschema.JsonSchemaValueException):
@@ -100,6 +103,22 @@ class Output(WithFolder):
         self.assertEqual(len(lines), 2)
         self.assertTrue(lines[0].startswith("::warning file=loop.py,line=4,col=9,endLine=4,title=tutti lint%3A item::"), lines[0])
         self.assertTrue(lines[1].startswith("::notice file=read.py,line=3,"), lines[1])
+
+    def test_notes_are_annotations_and_notifications(self):
+        self.write("read.py", READ + "z = x.item() + ) x.item(\n")
+        lines = self.lint("--format", "github").stdout.splitlines()
+        self.assertEqual(len(lines), 2)
+        self.assertEqual(lines[1], "::warning file=read.py,line=4,title=tutti lint%3A note::does not parse here; the statement is left out")
+        run, = json.loads(self.lint("--format", "sarif").stdout)["runs"]
+        invocation, = run["invocations"]
+        self.assertTrue(invocation["executionSuccessful"])
+        notification, = invocation["toolExecutionNotifications"]
+        self.assertEqual((notification["level"], notification["message"]["text"]), ("warning", "does not parse here; the statement is left out"))
+        place = notification["locations"][0]["physicalLocation"]
+        self.assertEqual((place["artifactLocation"]["uri"], place["region"]["startLine"]), ("read.py", 4))
+        self.write("book.ipynb", "{}")
+        run, = json.loads(self.lint("--format", "sarif", "book.ipynb").stdout)["runs"]
+        self.assertFalse(run["invocations"][0]["executionSuccessful"])
 
     def test_sources_that_are_not_utf8_give_valid_json(self):
         (self.folder / "latin.py").write_bytes(READ.encode() + b"print('f\xfcr', x)\n")
@@ -116,7 +135,43 @@ class Input(WithFolder):
         self.assertIn("<stdin>:3:5: item (certain)\n", done.stdout)
         done = lint_input("--fix")
         self.assertEqual((done.returncode, done.stdout), (2, ""))
-        self.assertIn("standard input cannot be rewritten", done.stderr)
+        self.assertIn("standard input cannot be rewritten", " ".join(done.stderr.split()))
+        self.assertLessEqual(max(map(len, done.stderr.splitlines())), 80, done.stderr)
+
+    def test_what_is_not_python_is_told_and_is_no_all_clear(self):
+        self.write("book.ipynb", json.dumps({"cells": [{"source": ["import torch\n"]}], "nbformat": 4}))
+        self.write("notes.txt", "Not Python, but prose: about torch.\n")
+        self.write("photo", "torch\0\1\2")
+        for name, what in (("book.ipynb", "a notebook"), ("notes.txt", "it does not parse"), ("photo", "it does not parse")):
+            with self.subTest(name=name):
+                done = self.lint(name)
+                self.assertEqual((done.returncode, done.stderr), (2, ""))
+                self.assertIn(f"{name}:1:1: note: not Python source: {what}", " ".join(done.stdout.split()))
+                self.assertNotIn("No host sync found", done.stdout)
+                self.assertIn("No Python source was read", done.stdout)
+                done = self.lint("--diff", name)
+                self.assertEqual((done.returncode, done.stdout), (2, ""))
+                self.assertIn("not Python source", done.stderr)
+        done = self.lint("book.ipynb", "read.py")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("1 finding in 1 file of 1", done.stdout)
+        found = json.loads(self.lint("--format", "json", "book.ipynb").stdout)
+        self.assertEqual(found["files"], 0)
+        self.assertEqual([(note["path"], note["line"]) for note in found["notes"]], [("book.ipynb", 0)])
+        self.assertEqual(self.lint("--format", "github", "book.ipynb").returncode, 2)
+
+    def test_python_of_another_name_is_read(self):
+        self.write("script", READ)
+        self.write("broken", "#!/usr/bin/env python3\n" + READ + "z = (\n")
+        self.assertEqual(self.found("script", "broken"), [("script", "item"), ("broken", "item")])
+
+    def test_a_folder_without_python_says_so(self):
+        self.write("empty/notes.txt", "nothing")
+        done = self.lint("empty")
+        self.assertEqual((done.returncode, done.stdout), (0, "No Python source was read: none is in 'empty'.\n"))
+        done = self.lint("--format", "github", "empty")
+        self.assertEqual((done.returncode, done.stdout), (0, ""))
+        self.assertIn("No Python source was read", done.stderr)
 
 
 class Exit(WithFolder):
@@ -135,7 +190,7 @@ class Exit(WithFolder):
         ):
             done = self.lint(*words)
             self.assertEqual((done.returncode, done.stdout), (2, ""), words)
-            self.assertIn(text, done.stderr)
+            self.assertIn(text, " ".join(done.stderr.split()))
 
 
 class Choice(WithFolder):
@@ -159,8 +214,43 @@ class Choice(WithFolder):
         self.assertEqual(self.found("."), [("read.py", "item")])
         self.assertEqual([rule for _, rule in self.found("--select", "print", "read.py")], ["print"])
 
+    def test_exclude_is_matched_from_the_folder_of_pyproject(self):
+        for name in ("sub/a.py", "sub/deep/b.py", "src/gen/c.py"):
+            self.write(name, READ)
+        for patterns in ('["sub/*", "src/gen"]', '["./sub/", "gen"]', '["sub", "src/gen/c.py"]'):
+            self.write("pyproject.toml", f"[tool.tutti.lint]\nexclude = {patterns}\n")
+            for folder, words in ((".", ["."]), (".", [self.folder]), ("sub", ["."]), ("sub/deep", [".."]), ("src", ["../sub", "."])):
+                with self.subTest(patterns=patterns, folder=folder, words=words):
+                    done = lint("--format", "json", *words, cwd=self.folder / folder)
+                    found = [pathlib.Path(each["path"]).name for each in json.loads(done.stdout)["findings"]]
+                    self.assertEqual(found, ["read.py"] if folder == "." else [])
+        done = lint(".", cwd=self.folder / "sub")
+        self.assertEqual((done.returncode, done.stdout), (0, "No Python source was read: what is in '.' is excluded.\n"))
+
+    def test_a_link_to_the_folder_of_pyproject_is_that_folder(self):
+        self.write("real/sub/a.py", READ)
+        self.write("real/pyproject.toml", '[tool.tutti.lint]\nexclude = ["sub/*"]\n')
+        (self.folder / "link").symlink_to("real")
+        self.assertEqual(self.found("link"), [])
+        self.assertEqual(self.found("real", "link/sub"), [])
+
+    def test_force_exclude_leaves_out_named_files_too(self):
+        self.write("sub/a.py", READ)
+        self.write("pyproject.toml", '[tool.tutti.lint]\nexclude = ["sub"]\n')
+        for name in ("sub/a.py", str(self.folder / "sub/a.py")):
+            self.assertEqual([rule for _, rule in self.found(name)], ["item"])
+            self.assertEqual(self.found("--force-exclude", name), [])
+        self.assertEqual(self.found("--force-exclude", "sub/a.py", "read.py"), [("read.py", "item")])
+        done = self.lint("--force-exclude", "sub/a.py")
+        self.assertEqual((done.returncode, done.stdout), (0, "No Python source was read: 'sub/a.py' is excluded.\n"))
+
     def test_a_mistake_in_pyproject_is_named(self):
         for text, said in (
+            ("[tool.tutti.lint]\nselect = ['itme']\n", "pyproject.toml: tool.tutti.lint.select: no rule or category is named 'itme'; did you mean 'item'?"),
+            ("[tool.tutti]\nlint = 3\n", "pyproject.toml: tool.tutti.lint: a table was expected"),
+            ("[tool]\ntutti = 3\n", "pyproject.toml: tool.tutti: a table was expected"),
+            ("[tool.tutti.lnit]\nselect = []\n", "tool.tutti has no 'lnit'; did you mean 'lint'?"),
+            ("[tool.tutti.lint]\nmin-confidence = 3\n", "tool.tutti.lint.min-confidence: a string was expected"),
             ("[tool.tutti.lint]\nselct = []\n", "tool.tutti.lint has no 'selct'; did you mean 'select'?"),
             ("[tool.tutti.lint]\nselect = 'item'\n", "a list of strings was expected"),
             ("[tool.tutti.lint]\nmin-confidence = 'sure'\n", "'sure' is no confidence"),
@@ -169,7 +259,7 @@ class Choice(WithFolder):
             self.write("pyproject.toml", text)
             done = self.lint("read.py")
             self.assertEqual(done.returncode, 2, done.stdout)
-            self.assertIn(said, done.stderr)
+            self.assertIn(said, " ".join(done.stderr.split()))
 
     def test_folders_leave_out_what_is_ignored_hidden_or_an_environment(self):
         for name in (".hidden/a.py", "venv/pyvenv.cfg", "venv/lib/a.py", "__pycache__/a.py", "out/a.py", "src/generated_a.py", "src/kept.py", "notes.txt"):
@@ -177,6 +267,51 @@ class Choice(WithFolder):
         self.write(".gitignore", "/out/\ngenerated_*\n")
         self.assertEqual(self.found(), [("read.py", "item"), ("src/kept.py", "item")])
         self.assertEqual(self.found("out/a.py"), [("out/a.py", "item")], "what is named is read")
+
+
+class Allowed(WithFolder):
+    def allowed(self, text):
+        """Lines that are found nevertheless, and notes."""
+        self.write("read.py", "import torch\nx = torch.ones(3, device='cuda')\n" + text)
+        found = json.loads(self.lint("--format", "json", "read.py").stdout)
+        return [each["line"] for each in found["findings"]], [note["text"] for note in found["notes"]]
+
+    def test_on_any_line_of_a_statement_or_alone_above_it(self):
+        lines = ["print(\n", '    "loss",\n', "    x.sum().item(),\n", ")\n"]
+        comment = "# tutti: allow sync (the end)\n"
+        for i in range(len(lines)):
+            with self.subTest(behind=i):
+                said = [*lines[:i], lines[i].rstrip("\n") + "  " + comment, *lines[i + 1 :]]
+                self.assertEqual(self.allowed("".join(said)), ([], []))
+                self.assertEqual(self.allowed("if True:\n" + "".join("    " + line for line in said) + "y = x.max().item()\n"), ([8], []))
+            with self.subTest(above=i):
+                self.assertEqual(self.allowed("".join([*lines[:i], comment, *lines[i:]])), ([], []))
+        self.assertEqual(self.allowed(comment + "# fmt: off\n" + "".join(lines)), ([], []), "above another comment")
+        self.assertEqual(self.allowed(comment + "\n" + "".join(lines)), ([6 + 1], []), "an empty line between")
+
+    def test_of_a_compound_statement_the_header_only(self):
+        body = "    y = x.sum().item()\n"
+        comment = "  # tutti: allow sync (once)\n"
+        alone = comment.strip() + "\n"
+        for header in ("if x.any():\n", "while x.any():\n", "if (\n    x.any()\n):\n", "if False:\n    pass\nelif (\n    x.any()\n):\n"):
+            lines = header.splitlines(keepends=True)
+            with self.subTest(header=header):
+                said = "".join([*lines[:-1], lines[-1].rstrip("\n") + comment, body])
+                self.assertEqual(self.allowed(said), ([2 + len(lines) + 1], []))
+        self.assertEqual(self.allowed(alone + "if (\n    x.any()\n):\n" + body), ([7], []))
+        self.assertEqual(self.allowed("if (\n    x.any()\n):\n" + body.rstrip("\n") + comment), ([4], []))
+        self.assertEqual(self.allowed("def f(x):\n    pass" + comment + "if x.any():\n    pass\n"), ([5], []))
+        self.assertEqual(self.allowed(alone + "def f(a):\n" + body), ([5], []))
+
+    def test_a_comment_that_means_it_and_says_it_otherwise_is_told(self):
+        for comment in ("# tutti: allow (x)", "# tutti: allow sync: done", "# tutti: allow-sync (x)", "# tutti allow sync (x)", "# Tutti: Allow Sync (x)",
+                        "# tutti:allow sync (x)", "# tutti: allow syncs (x)", "# tutti: ignore", "# noqa  # tutti: allow (x)", "# tutti: allow sync ()"):  # fmt: skip
+            with self.subTest(comment=comment):
+                found, notes = self.allowed(f"y = x.sum().item()  {comment}\n")
+                self.assertEqual((found, len(notes)), ([3], 1), notes)
+                self.assertIn("'# tutti: allow sync (why)'", notes[0])
+        for comment in ("# what tutti: would say", "# tuttifrutti", "# tutti's own"):
+            self.assertEqual(self.allowed(f"y = 1  {comment}\n"), ([], []), comment)
 
 
 class Fixes(WithFolder):
@@ -192,6 +327,29 @@ class Fixes(WithFolder):
         self.assertIn("Fixed 1 finding.", done.stdout)
         self.assertEqual((self.folder / "read.py").read_text(), "import torch\nhalf = torch.full((), 0.5, device='cuda')\n")
 
+    def test_diff_says_how_many_findings_stay(self):
+        self.write("more.py", READ + "print(x)\n")
+        done = self.lint("--diff")
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (1, "", "tutti: 3 findings, none of which --fix rewrites\n"))
+        done = self.lint("--diff", "read.py")
+        self.assertEqual(done.stderr, "tutti: 1 finding, which --fix does not rewrite\n")
+        self.write("half.py", "import torch\nhalf = torch.tensor(0.5, device='cuda')\n")
+        self.assertEqual(self.lint("--diff").stderr, "tutti: 4 findings, 1 of which --fix rewrites\n")
+        self.write("clean.py", "import torch\n")
+        self.assertEqual(self.lint("--diff", "clean.py").stderr, "")
+
+    def test_diff_can_be_applied(self):
+        source = "import torch\nhalf = torch.tensor(0.5, device='cuda')\n"
+        for where, word in ((".", "sub/half.py"), (".", str(self.folder / "sub/half.py")), ("sub", "./half.py"), (".", "sub/../sub/half.py")):
+            self.write("sub/half.py", source)
+            difference = lint("--diff", word, cwd=self.folder / where).stdout
+            self.assertNotIn("//", difference)
+            subprocess.run(["patch", "-p1"], input=difference, cwd=self.folder / where, text=True, check=True, capture_output=True)
+            self.assertIn("torch.full", (self.folder / "sub/half.py").read_text())
+        self.write("sub/half.py", source)
+        self.write("beside/x.py", "")
+        lines = lint("--diff", "../sub/half.py", cwd=self.folder / "beside").stdout.splitlines()
+        self.assertEqual(lines[:2], [f"--- a{self.folder.resolve()}/sub/half.py", f"+++ b{self.folder.resolve()}/sub/half.py"])
 
     def test_python_accepts_every_fixed_program_of_the_corpus(self):
         for path in (ROOT / "tests/lint/corpus").glob("*.py"):
@@ -215,6 +373,9 @@ class Hook(WithFolder):
         program, *words = hook["entry"].split()
         self.assertEqual(program, pathlib.Path(COMMAND).name)
         self.assertEqual(subprocess.run([COMMAND, *words, "read.py"], cwd=self.folder, capture_output=True, timeout=120).returncode, 1)
+        self.write("pyproject.toml", '[tool.tutti.lint]\nexclude = ["read.py"]\n')
+        self.assertEqual(subprocess.run([COMMAND, *words, "read.py"], cwd=self.folder, capture_output=True, timeout=120).returncode, 0)
+        self.assertIn(f"entry: {hook['entry']}, ", (ROOT / "docs/lint.md").read_text())
 
 
 class Measured(WithFolder):

@@ -74,7 +74,7 @@ class Command(Run):
         self.assertIn("refused 1 time, never let through", done.stderr)
         done = self.run_program("--sync", "warn")
         self.assertEqual(done.returncode, 0)
-        self.assertIn("a value read of what Sum made blocks the host at", done.stderr)
+        self.assertIn("a value read of what sum made blocks the host at", done.stderr)
         self.assertIn("Syncs of the host", done.stderr)
 
     def test_a_program_that_is_not_linked_with_tutti_runs_as_ever(self):

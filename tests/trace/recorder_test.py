@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """The recorder in Python programs, without a GPU. usage: recorder_test.py COMMAND RECORDER CUPTI CUPTI_12"""
 
+import functools
 import json
 import os
 import pathlib
@@ -29,6 +30,7 @@ def line_of(comment):
     return next(number for number, line in enumerate(LINES, 1) if line.endswith("# " + comment))
 
 
+@functools.cache
 def pythons():
     """Every version that is here, the one that runs this first."""
     found = {sys.version_info[:2]: sys.executable}
@@ -311,6 +313,64 @@ class Recorder(unittest.TestCase):
         self.assertIn("runs untraced: CUDA_INJECTION64_PATH is set to /opt/other.so", " ".join(done.stderr.split()))
         self.assertEqual(list(self.folder.iterdir()), [])
 
+    def gated(self, *words, **environment):
+        """What a run says that is judged, and its exit status."""
+        done = subprocess.run([COMMAND, "trace", *words], text=True, capture_output=True, cwd=self.folder, timeout=100, env=os.environ | environment)
+        ours = [line for line in done.stderr.splitlines() if not line.startswith("tutti trace: process")]  # that the program writes
+        self.assertLessEqual(max(map(len, ours), default=0), 80, done.stderr)
+        return done.returncode, " ".join(done.stderr.split())
+
+    def test_a_gate_does_not_pass_where_nothing_was_measured(self):
+        baseline = self.folder / "kept.json"
+        baseline.write_text('{"steps": null, "sites": []}')
+        for gate in (("--budget", "1"), ("--baseline", baseline)):
+            for environment in ({}, {"CUDA_INJECTION64_PATH": "/opt/other.so"}):
+                with self.subTest(gate=gate, environment=environment):
+                    status, said = self.gated(*gate, "--", "true", **environment)
+                    self.assertEqual(status, 1, said)
+                    self.assertIn(f"{gate[0]}: nothing was judged: no process was traced", said)
+                    status, said = self.gated(*gate, "--", "sh", "-c", "exit 5", **environment)
+                    self.assertEqual(status, 5, said)
+        self.assertEqual([path.name for path in self.folder.iterdir()], ["kept.json"])
+
+    def test_a_gate_does_not_pass_where_another_profiler_held_cupti(self):
+        status, said = self.gated("--budget", "1", "-o", "out", "--", sys.executable, PROGRAM, CUPTI, RECORDER, "taken")
+        self.assertEqual(status, 1, said)
+        self.assertIn("--budget: nothing was judged of process", said)
+        self.assertIn("of which nothing was recorded", said)
+        self.assertIn("Waits of the host: not known.", said)
+        self.assertNotIn("it was killed", said)
+        status, said = self.gated("--read", "out", "--budget", "1")
+        self.assertEqual(status, 1, said)
+        self.assertIn("nothing was judged of process", said)
+        self.assertEqual(self.gated("--read", "out")[0], 0)
+
+    def test_the_baseline_is_read_before_the_program_runs(self):
+        (self.folder / "kept.json").write_text("nonsense")
+        (self.folder / "empty.json").write_text("")
+        (self.folder / "other.json").write_text('{"a": 1}')
+        (self.folder / "before").mkdir()
+        for baseline, expected in (("kept.json", "it is not JSON"), ("empty.json", "it is empty"), ("other.json", "it has not the fields of one"),
+                                   ("before", "is a folder"), ("nowhere", "there is no file 'nowhere'")):  # fmt: skip
+            for environment in ({}, {"CUDA_INJECTION64_PATH": "/opt/other.so"}):
+                with self.subTest(baseline=baseline, environment=environment):
+                    status, said = self.gated("--baseline", baseline, "--", "touch", "ran", **environment)
+                    self.assertEqual(status, 1, said)
+                    self.assertIn(expected, said)
+                    self.assertIn("report.json", said)
+                    self.assertNotIn("json.exception", said)
+                    self.assertFalse((self.folder / "ran").exists())
+
+    def test_a_folder_that_cannot_be_made_is_told(self):
+        (self.folder / "file").write_text("")
+        for folder in ("/proc/x", "file", "file/x"):
+            with self.subTest(folder=folder):
+                status, said = self.gated("-o", folder, "--", "touch", "ran")
+                self.assertEqual(status, 1, said)
+                self.assertRegex(said, f"the folder '{folder}' cannot be made: .*; name another with -o")
+                self.assertNotIn("filesystem error", said)
+                self.assertFalse((self.folder / "ran").exists())
+
     def test_a_command_without_its_recorder_says_so_and_reads_traces(self):
         alone = self.folder / "bin/tutti"
         alone.parent.mkdir()
@@ -375,4 +435,6 @@ class Recorder(unittest.TestCase):
 
 
 if __name__ == "__main__":
+    there = ", ".join(f"{major}.{minor}" for major, minor in sorted(pythons()))
+    print(f"Pythons on this machine, whose stacks are read here: {there}", flush=True)
     unittest.main()

@@ -174,6 +174,12 @@ class Report(unittest.TestCase):
         done = self.command(*read, "--baseline", fewer)
         self.assertEqual(done.returncode, 1)
         self.assertIn("is no baseline", done.stderr)
+        self.assertNotIn("json.exception", done.stderr)
+        done = self.command(*read, "--baseline", self.folder / "before")
+        self.assertEqual(done.returncode, 1)
+        said = " ".join(done.stderr.split())
+        self.assertTrue(said.startswith("tutti: error: the baseline"), "before the report, and instead of it")
+        self.assertIn(f"is a folder; did you mean '{baseline}'?", said)
         self.assertEqual(self.command(*read, "--budget", "many").returncode, 2)
 
     def test_ranks_of_one_program_are_counted_by_their_own_steps(self):
@@ -265,14 +271,15 @@ class Report(unittest.TestCase):
             (self.folder / name).write_bytes(content)
             done = self.command("trace", "--read", self.folder)
             self.assertEqual(done.returncode, 1)
-            self.assertIn(expected, done.stderr)
-        done = self.command("trace", "--read", self.folder / "nowhere")
+            self.assertIn(expected, " ".join(done.stderr.split()))
+        done = self.command("trace", "--read", "nope")
         self.assertEqual(done.returncode, 1)
-        self.assertIn("there is no trace in", done.stderr)
+        self.assertIn("there is no trace in 'nope'", done.stderr)
+        self.assertLessEqual(max(map(len, done.stderr.splitlines())), 80, done.stderr)
         huge = self.folder / "d.tutti-trace"
         with open(huge, "wb") as file:
             file.truncate(1 << 40)
-        self.assertIn("no recorder writes 1 TiB", self.command("trace", "--read", huge).stderr)
+        self.assertIn("no recorder writes 1 TiB", " ".join(self.command("trace", "--read", huge).stderr.split()))
 
     def test_a_trace_that_breaks_off_is_reported_up_to_there(self):
         whole = (HERE / "recorded/torch_waits.tutti-trace").read_bytes()

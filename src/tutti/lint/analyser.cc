@@ -1,6 +1,7 @@
 #include "tutti/lint/analyser.h"
 
 #include <algorithm>
+#include <iterator>
 #include <tuple>
 #include <utility>
 
@@ -10,8 +11,58 @@ namespace tutti::lint {
 
 namespace {
 
-// What flows from a call into a function, and from there into another, is known after so many.
-constexpr int rounds = 3;
+// What flows from a call into a function, and from there into another, is known after so many. More than the fewest are for
+// functions that call others whose arguments or results were still another thing.
+constexpr int fewest_rounds = 3;
+constexpr int most_rounds = 6;
+
+// Modules that make tensors, or are made of such.
+constexpr std::string_view frameworks[] = {"accelerate",
+                                           "apex",
+                                           "bitsandbytes",
+                                           "catalyst",
+                                           "composer",
+                                           "deepspeed",
+                                           "detectron2",
+                                           "diffusers",
+                                           "e3nn",
+                                           "einops",
+                                           "equinox",
+                                           "espnet",
+                                           "fairseq",
+                                           "fastai",
+                                           "flax",
+                                           "flair",
+                                           "gpytorch",
+                                           "haiku",
+                                           "ignite",
+                                           "kornia",
+                                           "lightning",
+                                           "mmcv",
+                                           "mmengine",
+                                           "monai",
+                                           "nemo",
+                                           "open_clip",
+                                           "optax",
+                                           "optimum",
+                                           "peft",
+                                           "pyro",
+                                           "safetensors",
+                                           "segmentation_models_pytorch",
+                                           "sentence_transformers",
+                                           "skorch",
+                                           "speechbrain",
+                                           "stable_baselines3",
+                                           "stanza",
+                                           "tensordict",
+                                           "timm",
+                                           "transformers",
+                                           "triton",
+                                           "trl",
+                                           "ultralytics",
+                                           "vllm",
+                                           "whisper",
+                                           "xformers"};
 
 bool contains(std::string_view text, std::string_view word) { return text.find(word) != std::string_view::npos; }
 
@@ -51,12 +102,18 @@ std::string Analyser::literal(NodeId string) const {
 
 Value Analyser::look_up(std::string_view name) const {
   for (const Scope* at = scope_; at != nullptr; at = at->outer) {
-    if (const auto found = at->names.find(name); found != at->names.end()) return found->second;
+    const auto found = at->names.find(name);
+    const bool is_given = at->given != nullptr && at->given->known.contains(name);
+    if (found == at->names.end() && !is_given) continue;
+    if (!is_given) return found->second;
+    const Value& given = at->given->known.find(name)->second;
+    return found == at->names.end() ? given : joined(found->second, given);
   }
   return {};
 }
 
 void Analyser::bind(std::string_view name, const Value& value) {
+  if (const auto found = scope_->elsewhere.find(name); found != scope_->elsewhere.end()) found->second->add(name, value);
   auto [at, is_new] = scope_->names.try_emplace(name);
   scope_->undo.emplace_back(name, at->second);
   at->second = value;
@@ -124,7 +181,10 @@ void Analyser::declare_parameters(Function& function, bool is_method) {
       } else if (sounds_like_loader(parameter.name)) {
         parameter.value = {.kind = Kind::loader, .sure = Confidence::likely};
       } else if (is_forward && given == no_node && !sounds_like_host(parameter.name)) {
+        const bool has_tensor = std::any_of(function.parameters.begin(), function.parameters.end(),
+                                            [](const Parameter& each) { return each.value.kind == Kind::tensor; });
         parameter.value = tensor(Place::cuda, Confidence::likely);
+        if (has_tensor) parameter.value.name = interned(guessed);
       }
     }
     if (given != no_node && parameter.value.kind != Kind::tensor) {
@@ -189,6 +249,7 @@ void Analyser::declare_type(NodeId definition) {
       const NodeId method = is_decorated ? tree_.child(at, Part::definition) : at;
       if (method == no_node || tree_[method].kind != Syntax::function_definition) continue;
       const std::uint32_t index = declare_function(method, found->second + 1, is_decorated && is_jit(text(first(at))));
+      functions_[index].is_property = is_decorated && contains(text(first(at)), "property");
       declare_parameters(functions_[index], !is_decorated || !contains(text(first(at)), "staticmethod"));
       types_[found->second].methods[functions_[index].name] = index;
     }
@@ -203,6 +264,7 @@ void Analyser::run_function(std::uint32_t index, Scope* outer) {
   function.is_queued = false;
   Scope scope;
   scope.outer = outer;
+  scope.given = &function.given;
   for (const Parameter& parameter : function.parameters) {
     Value value = parameter.value;
     const bool is_known = parameter.is_called && parameter.called.kind != Kind::unknown;
@@ -231,9 +293,14 @@ void Analyser::run_function(std::uint32_t index, Scope* outer) {
   --depth_;
 }
 
-void Analyser::finish_round() {
+// Whether something is known now that was not.
+bool Analyser::finish_round() {
+  bool has_changed = false;
+  const auto differs = [](const Value& a, const Value& b) { return a.kind != b.kind || a.place != b.place || a.sure != b.sure; };
   for (Function& function : functions_) {
+    has_changed = has_changed || differs(function.returned, function.returning);
     for (Parameter& parameter : function.parameters) {
+      has_changed = has_changed || differs(parameter.called, parameter.calling);
       parameter.called = parameter.calling;
       parameter.is_called = parameter.is_calling;
       parameter.calling = {};
@@ -243,16 +310,52 @@ void Analyser::finish_round() {
     function.has_returned = function.is_returning;
     function.returning = {};
     function.is_returning = false;
+    has_changed = has_changed || differs(function.yielded, function.yielding);
+    function.yielded = function.yielding;
+    function.yielding = {};
+    function.is_yielding = false;
+    function.given.finish_round();
   }
+  for (Type& type : types_) {
+    type.given.finish_round();
+    type.is_known = true;
+    for (const auto& [name, value] : type.assigned) {
+      Value& known = type.attributes[name];
+      if (known.kind == Kind::container || value.kind == Kind::container || value.kind == Kind::unknown) continue;
+      has_changed = has_changed || differs(known, value);
+      known = value;
+    }
+    type.assigned.clear();
+  }
+  globals_.finish_round();
+  return has_changed;
+}
+
+// Whether the source imports PyTorch, JAX or something built on them, by what it is called.
+bool Analyser::imports_framework() const {
+  for (NodeId id = 0; id < tree_.size(); ++id) {
+    if (tree_[id].kind != Syntax::dotted_name || tree_[id].part == Part::alias) continue;
+    const NodeId above = tree_[id].parent;
+    const NodeId statement = tree_[above].kind == Syntax::aliased_import ? tree_[above].parent : above;
+    const bool is_from = tree_[statement].kind == Syntax::import_from_statement;
+    if (tree_[statement].kind != Syntax::import_statement && !(is_from && tree_[id].part == Part::module_name)) continue;
+    const std::string_view path = text(id);
+    const std::string_view root = path.substr(0, path.find('.'));
+    if (contains(path, "torch") || contains(path, "jax")) return true;
+    if (std::find(std::begin(frameworks), std::end(frameworks), root) != std::end(frameworks)) return true;
+  }
+  return false;
 }
 
 std::vector<Finding> Analyser::run() {
   if (tree_[tree_.root()].kind != Syntax::module) return {};  // nothing of it parsed
-  for (int round = 0; round < rounds; ++round) {
-    is_reporting_ = round + 1 == rounds;
+  bool has_changed = true;
+  for (int round = 0; !is_reporting_; ++round) {
+    is_reporting_ = round + 1 >= fewest_rounds && (!has_changed || round + 1 == most_rounds);
     default_device_ = {};
     validates_distributions_ = true;
     module_ = Scope();
+    module_.given = &globals_;
     scope_ = &module_;
     function_ = nullptr;
     nested_.clear();
@@ -262,9 +365,15 @@ std::vector<Finding> Analyser::run() {
     for (std::uint32_t i = 0; i < functions_.size(); ++i) {
       if (functions_[i].type != 0) run_function(i, &module_);
     }
-    if (!is_reporting_) finish_round();
+    if (!is_reporting_) has_changed = finish_round();
   }
   report_loaders();
+  if (!imports_framework()) {
+    for (Finding& finding : findings_) {
+      finding.confidence = Confidence::possible;
+      finding.fix.clear();
+    }
+  }
   std::sort(findings_.begin(), findings_.end(),
             [](const Finding& a, const Finding& b) { return std::tie(a.begin, a.rule) < std::tie(b.begin, b.rule); });
   return std::move(findings_);
@@ -298,7 +407,7 @@ void Analyser::report(RuleId rule, NodeId at, Confidence sure, std::vector<Edit>
 void Analyser::report_loaders() {
   const bool has_loose_copies = Analyser::has_loose_copies();
   for (const Loader& loader : loaders_) {
-    if (!loader.is_used || loader.is_pinned != Known::no) continue;
+    if (!loader.is_used || loader.is_pinned != Known::no || loader.is_on_gpu) continue;
     steps_ = loops_ = sometimes_ = 0;
     report(RuleId::unpinned_loader, loader.call, loader.sure, has_loose_copies ? std::vector<Edit>{} : loader.fix);
   }

@@ -27,12 +27,15 @@ class Analyser {
   std::vector<Finding> run();
 
  private:
-  static constexpr int deepest = 150;  // what is nested deeper is not followed
+  static constexpr int deepest = 150;                      // what is nested deeper is not followed
+  static constexpr std::string_view ctc_loss = "CTCLoss";  // names a module whose lengths are read
 
   using Change = std::pair<std::string_view, Value>;
   struct Scope {
-    std::unordered_map<std::string_view, Value> names;
-    std::vector<Change> undo;  // what a name was before, since a branch began
+    Bindings names;
+    std::vector<Change> undo;                                // what a name was before, since a branch began
+    std::unordered_map<std::string_view, Given*> elsewhere;  // `global` and `nonlocal`: whose they are
+    Given* given = nullptr;                                  // what functions inside gave to names of this one
     Scope* outer = nullptr;
   };
 
@@ -43,7 +46,8 @@ class Analyser {
   static void add_base(Type& type, std::uint32_t base);
   Value annotated(std::string_view annotation) const;
   void run_function(std::uint32_t index, Scope* outer);
-  void finish_round();
+  bool finish_round();
+  bool imports_framework() const;
   void report(RuleId rule, NodeId at, Confidence sure, std::vector<Edit> fix = {});
   void report_loaders();
   static bool is_jit(std::string_view decorator);
@@ -65,6 +69,7 @@ class Analyser {
   void execute_loop(NodeId statement);
   void execute_with(NodeId statement);
   void execute_import(NodeId statement);
+  void declare_elsewhere(NodeId statement);
   void assign(NodeId target, const Value& value, NodeId source);
   void unpack(NodeId targets, const Value& value);
   std::vector<Change> take_changes(std::size_t since);
@@ -80,7 +85,9 @@ class Analyser {
   Value evaluate_comprehension(NodeId expression);
   Value evaluate_attribute(NodeId expression);
   Value attribute_of(const Value& object, std::string_view name);
+  static void assign_attribute(Type& type, std::string_view name, const Value& value);
   Value attribute_of_type(std::uint32_t type, std::string_view name);
+  Place place_of_parts(const Type& type) const;
   Value test(NodeId condition, RuleId rule);  // as if and while do
   void test_value(const Value& value, NodeId at, RuleId rule);
   void read(const Value& value, NodeId at, RuleId rule);  // the host needs it
@@ -105,6 +112,13 @@ class Analyser {
   Value call_container(const Value& object, std::string_view name, const Arguments& arguments);
   Value call_unknown(NodeId object_node, std::string_view name, NodeId call, const Arguments& arguments);
   Value instantiate(std::uint32_t type, const Arguments& arguments);
+  void give_fields(Type& type, const Arguments& arguments);
+  Value call_accelerator(std::string_view name, const Arguments& arguments);
+  Value prepared(const Argument& argument);
+  Value call_scaler(const Value& object, std::string_view name, NodeId call, const Arguments& arguments);
+  Value moved_device(std::string_view method, const Arguments& arguments) const;  // of another kind if it does not move
+  bool is_imported_model(NodeId node);
+  Value move_module(const Value& object, NodeId object_node, const Value& device);
   std::uint32_t method_of(std::uint32_t type, std::string_view name) const;  // from 1; 0: none
   bool check_logging(const Value& object, NodeId object_node, std::string_view name, NodeId call, const Arguments& arguments);
 
@@ -115,7 +129,13 @@ class Analyser {
   Value make_tensor(NodeId call, const Arguments& arguments, bool is_copied);
   Value make_filled(std::string_view name, const Arguments& arguments);
   Value make_loader(NodeId call, const Arguments& arguments);
+  Value make_dataset(std::string_view name, const Arguments& arguments);
+  Value make_optimizer(const Arguments& arguments) const;
+  Value make_scaler(bool is_of_cuda, const Arguments& arguments) const;
+  bool has_items_on_gpu(const Value& data) const;
+  bool has_items_on_gpu(const Value& data, int& most) const;
   Value make_distribution(NodeId call, const Arguments& arguments);
+  void read_ctc_lengths(NodeId call, const Arguments& arguments);
   Value call_jax(std::string_view name, NodeId call, const Arguments& arguments);
   Value device_of(const Argument* argument) const;  // by what it is, else by its name; of another kind if it names none
   Known pinned_by(const Arguments& arguments, Known otherwise) const;
@@ -153,6 +173,8 @@ class Analyser {
   std::deque<Type> types_;
   std::vector<Container> containers_;
   std::vector<Loader> loaders_;
+  std::vector<Partial> partials_;
+  Given globals_;  // by functions, to names of the module
   std::unordered_map<NodeId, std::uint32_t> function_at_;
   std::unordered_map<NodeId, std::uint32_t> type_at_;
   std::unordered_map<NodeId, std::uint32_t> loader_at_;

@@ -42,7 +42,8 @@ Arguments Analyser::arguments_of(NodeId call) {
       if (name != no_node) out.all.push_back({text(name), value, evaluate(value)});
     } else if (kind == Syntax::list_splat || kind == Syntax::dictionary_splat) {
       out.has_splat = true;
-      evaluate(first(at));
+      const Value spread = evaluate(first(at));
+      if (kind == Syntax::list_splat) out.spread.push_back({{}, first(at), element_of(spread)});
     } else {
       out.all.push_back({{}, at, evaluate(at)});
       ++out.positions;
@@ -76,8 +77,25 @@ Value Analyser::call_value(const Value& callee, NodeId call, const Arguments& ar
     case Kind::name: return call_qualified(*callee.name, call, arguments);
     case Kind::function: return call_function(callee.index, arguments, false);
     case Kind::type: return instantiate(callee.index, arguments);
+    case Kind::partial: {
+      const Partial made = partials_[callee.index];
+      Arguments all = made.arguments;
+      for (const Argument& argument : arguments.all) {
+        std::erase_if(all.all, [&](const Argument& each) { return !each.keyword.empty() && each.keyword == argument.keyword; });
+        all.all.push_back(argument);
+      }
+      all.positions += arguments.positions;
+      all.has_splat = all.has_splat || arguments.has_splat;
+      return made.callee.kind == Kind::partial ? Value{} : call_value(made.callee, call, all);
+    }
+    case Kind::tensor: {
+      // Tensors are not called, so it is a module; of what else is called and to() was called of, no more than usual is known.
+      if (!is_marked(callee, moved_unseen) || callee.place != Place::cuda) return call_value({}, call, arguments);
+      return tensor(Place::cuda, lower(callee.sure, Confidence::likely));
+    }
     case Kind::jax_function: return {.kind = Kind::jax, .sure = Confidence::likely};
     case Kind::module: {
+      if (callee.name != nullptr && *callee.name == ctc_loss) read_ctc_lengths(call, arguments);
       Value out = combined(arguments);
       if (out.kind != Kind::tensor) out = tensor(callee.place, lower(callee.sure, Confidence::likely));
       if (callee.place == Place::cuda && out.place != Place::cuda)
@@ -126,12 +144,28 @@ Value Analyser::call_function(std::uint32_t index, const Arguments& arguments, b
   }
   if (loops_ > 0 || steps_ > 0) function.is_in_loop = true;
   if (function.is_jitted) return {.kind = Kind::jax, .sure = Confidence::likely};
+  if (function.is_generator) return make_container({function.yielded}, false);
   return function.has_returned ? function.returned : Value{};
 }
 
 Value Analyser::instantiate(std::uint32_t type, const Arguments& arguments) {
-  if (const std::uint32_t method = method_of(type, "__init__"); method != 0) call_function(method - 1, arguments, true);
+  if (const std::uint32_t method = method_of(type, "__init__"); method != 0) {
+    call_function(method - 1, arguments, true);
+  } else {
+    give_fields(types_[type], arguments);
+  }
   return {.kind = Kind::instance, .index = type};
+}
+
+// What a dataclass holds is what it is given.
+void Analyser::give_fields(Type& type, const Arguments& arguments) {
+  if (arguments.positions > 0 || arguments.has_splat) return;
+  for (const auto& [name, by_default] : type.fields) {
+    const Argument* const given = arguments.named(name);
+    const Value& value = given == nullptr ? by_default : given->value;
+    type.given.add(name, value);
+    type.attributes[name] = type.given.finding[name];
+  }
 }
 
 bool Analyser::check_logging(const Value& object, NodeId object_node, std::string_view name, NodeId call,
@@ -162,6 +196,7 @@ Value Analyser::call_builtin(std::string_view name, NodeId call, const Arguments
     for (const Argument& argument : arguments.all) {
       if (argument.keyword.empty()) read(argument.value, argument.node, rule);
     }
+    for (const Argument& argument : arguments.spread) read(argument.value, argument.node, rule);
     return host();
   };
   if (name == "print") return read_all(RuleId::print);
@@ -200,11 +235,34 @@ Value Analyser::call_builtin(std::string_view name, NodeId call, const Arguments
     return make_container(given == nullptr ? std::vector<Value>{} : std::vector<Value>{element_of(value)}, false);
   }
   if (name == "next") return element_of(value);
-  if (name == "enumerate") return make_container({make_container({host(), element_of(value)}, true)}, false);
-  if (name == "zip") {
+  if (name == "map") {
+    const Argument* const over = arguments.at(1);
+    if (over == nullptr) return {};
+    const Value element = element_of(over->value);
+    const bool is_tensor = element.kind == Kind::tensor || element.kind == Kind::jax;
+    if (is_tensor && is_one_of(text(given->node), {"float", "int", "bool", "complex"}))
+      read(element, call, RuleId::python_scalar);
+    if (is_tensor && is_one_of(text(given->node), {"str", "repr"})) read(element, call, RuleId::format);
+    if (value.kind == Kind::unknown) return make_container({host()}, false);
+    Arguments of_one;
+    of_one.all.push_back({{}, over->node, element});
+    of_one.positions = 1;
+    return make_container({value.kind == Kind::function ? call_value(value, call, of_one) : Value{}}, false);
+  }
+  if (name == "enumerate" || name == "zip") {
     std::vector<Value> items;
-    for (const Argument& argument : arguments.all) items.push_back(element_of(argument.value));
-    return make_container({make_container(std::move(items), true)}, false);
+    bool has_batches = false;
+    if (name == "enumerate") items.push_back(host());
+    for (const Argument& argument : arguments.all) {
+      if (!argument.keyword.empty()) continue;
+      const Value& over = argument.value;
+      has_batches =
+          has_batches || over.kind == Kind::loader || (over.kind == Kind::container && containers_[over.index].has_batches);
+      if (name == "zip" || items.size() == 1) items.push_back(element_of(over));
+    }
+    const Value made = make_container({make_container(std::move(items), true)}, false);
+    containers_[made.index].has_batches = has_batches;
+    return made;
   }
   if (is_one_of(name, {"len", "isinstance", "hasattr", "id", "type", "issubclass", "callable", "open", "input", "ord", "chr",
                        "hash", "dir"}))
@@ -244,20 +302,21 @@ Value Analyser::call_container(const Value& object, std::string_view name, const
 
 Value Analyser::call_method(const Value& object, NodeId object_node, std::string_view name, NodeId call,
                             const Arguments& arguments) {
-  const auto moved_to = [&](Place place, Confidence sure) {
-    if (object.kind == Kind::instance) {
-      types_[object.index].place = place;
-      types_[object.index].sure = sure;
-      return object;
-    }
-    Value out = object;
-    out.place = place;
-    out.sure = sure;
-    if (tree_[object_node].kind == Syntax::identifier) bind(text(object_node), out);  // modules move as they are
-    return out;
-  };
   switch (object.kind) {
-    case Kind::tensor: return call_tensor(object, object_node, name, call, arguments);
+    case Kind::tensor:
+      if (is_marked(object, moved_unseen)) {
+        // What only modules have, and what leaves a module a module.
+        const Value as_module{.kind = Kind::module, .place = object.place, .sure = lower(object.sure, Confidence::likely)};
+        if (is_one_of(name, {"eval", "train", "parameters", "named_parameters", "buffers", "named_buffers", "state_dict",
+                             "load_state_dict", "modules", "children", "named_modules"})) {
+          return call_method(as_module, object_node, name, call, arguments);
+        }
+        if (is_one_of(name, {"half", "float", "double", "bfloat16", "requires_grad_", "compile"})) return object;
+        for (const std::string_view starts : {"get_", "set_", "num_", "count_p", "save", "load"}) {
+          if (name.starts_with(starts)) return {};
+        }
+      }
+      return call_tensor(object, object_node, name, call, arguments);
     case Kind::container: return call_container(object, name, arguments);
     case Kind::jax:
       if (name == "block_until_ready") {
@@ -280,9 +339,8 @@ Value Analyser::call_method(const Value& object, NodeId object_node, std::string
       if (name == "synchronize") report(RuleId::synchronize, call, object.sure);
       if (name == "query") check_query(call, object.sure);
       return name == "record_event" ? object : host();
-    case Kind::scaler:
-      if (name == "step") report(RuleId::grad_scaler, call, lower(object.sure, Confidence::likely));
-      return name == "scale" ? combined(arguments) : Value{};
+    case Kind::scaler: return call_scaler(object, name, call, arguments);
+    case Kind::accelerator: return call_accelerator(name, arguments);
     case Kind::distribution:
       if (is_one_of(name, {"log_prob", "cdf", "icdf"}) && object.is_scalar == Known::yes)
         report(RuleId::distribution_check, call, object.sure);
@@ -292,12 +350,9 @@ Value Analyser::call_method(const Value& object, NodeId object_node, std::string
     case Kind::device:
     case Kind::dtype: return host();
     case Kind::module:
-      if (name == "cuda") return moved_to(Place::cuda, Confidence::certain);
-      if (name == "cpu") return moved_to(Place::cpu, Confidence::certain);
-      if (name == "to" || name == "to_empty") {
-        const Value device = device_of(arguments.find(0, "device"));
-        return device.kind == Kind::device ? moved_to(device.place, device.sure) : object;
-      }
+      if (const Value device = moved_device(name, arguments); device.kind == Kind::device)
+        return move_module(object, object_node, device);
+      if (name == "to" || name == "to_empty") return object;
       if (is_one_of(name, {"parameters", "buffers"})) return make_container({tensor(object.place, object.sure)}, false);
       if (is_one_of(name, {"named_parameters", "named_buffers"})) {
         return make_container({make_container({host(), tensor(object.place, object.sure)}, true)}, false);
@@ -321,14 +376,15 @@ Value Analyser::call_method(const Value& object, NodeId object_node, std::string
         if (name == "register_buffer" && arguments.at(0) != nullptr && arguments.at(0)->value.name != nullptr) {
           const Argument* const buffer = arguments.find(1, "tensor");
           Value value = buffer != nullptr && buffer->value.kind == Kind::tensor ? buffer->value : tensor(Place::cpu);
-          value.name = interned("buffer");
+          value.name = interned(held_by_module);
           type.attributes[*arguments.at(0)->value.name] = value;
           return host();
         }
+        if (const Value device = moved_device(name, arguments); device.kind == Kind::device)
+          return move_module(object, object_node, device);
         const Value as_module{.kind = Kind::module, .place = type.place, .sure = type.sure};
         const Value out = call_method(as_module, object_node, name, call, arguments);
-        if (out.kind == Kind::module) return moved_to(out.place, out.sure);
-        return out;
+        return out.kind == Kind::module ? object : out;
       }
       return {};
     }
@@ -347,6 +403,10 @@ Value Analyser::call_unknown(NodeId object_node, std::string_view name, NodeId c
   if (is_module)
     return call_method({.kind = Kind::module, .place = Place::unknown, .sure = Confidence::likely}, object_node, name, call,
                        arguments);
+  if (receiver.find("ccelerator") != std::string_view::npos && name.starts_with("prepare"))
+    return call_accelerator(name, arguments);
+  const Value moved_to = moved_device(name, arguments);
+  if (moved_to.place == Place::cpu && is_imported_model(object_node)) return {.kind = Kind::module, .place = Place::cpu};
   const Value as_tensor = tensor(Place::unknown, Confidence::possible);
   const bool is_in_module = function_ != nullptr && function_->type != 0 && types_[function_->type - 1].is_module;
   // What a script moves to its device comes from the host.
@@ -356,11 +416,18 @@ Value Analyser::call_unknown(NodeId object_node, std::string_view name, NodeId c
                        "backward", "numpy"})) {
     return call_tensor(as_tensor, object_node, name, call, arguments);
   }
-  if (name == "cuda") return call_tensor(as_source, object_node, name, call, arguments);
-  if (name == "to") {
-    const Value device = device_of(arguments.find(0, "device"));
-    if (device.kind != Kind::device) return {};
-    return call_tensor(device.place == Place::cuda ? as_source : as_tensor, object_node, name, call, arguments);
+  if (name == "cuda" || name == "to") {
+    if (moved_to.kind != Kind::device) return {};
+    Value out = call_tensor(moved_to.place == Place::cuda ? as_source : as_tensor, object_node, name, call, arguments);
+    const bool gives_pictures = text(object_node).find("ipe") != std::string_view::npos;  // a pipeline
+    if (out.kind != Kind::tensor || gives_pictures) return out;
+    out.name = interned(moved_unseen);
+    // Nothing takes the result, so it moved in place, as modules do.
+    const NodeId parent = tree_[call].parent;
+    if (parent != no_node && tree_[parent].kind == Syntax::expression_statement)
+      move_module({.kind = Kind::module}, object_node,
+                  {.kind = Kind::device, .place = out.place, .sure = lower(out.sure, Confidence::likely)});
+    return out;
   }
   if (name == "block_until_ready") {
     report(RuleId::jax_block, call, Confidence::likely);

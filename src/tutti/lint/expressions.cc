@@ -117,6 +117,16 @@ Value Analyser::evaluate_node(NodeId expression) {
       if (name != no_node && tree_[name].kind == Syntax::identifier) bind(text(name), value);
       return value;
     }
+    case Syntax::yield: {
+      const NodeId shown = first(expression);
+      Value value = shown == no_node ? host() : evaluate(shown);
+      if (text(expression).starts_with("yield from")) value = element_of(value);
+      if (function_ != nullptr) {
+        function_->yielding = function_->is_yielding ? joined(function_->yielding, value) : value;
+        function_->is_yielding = function_->is_generator = true;
+      }
+      return {};
+    }
     case Syntax::await_:
     case Syntax::parenthesized_expression:
     case Syntax::type: return evaluate(first(expression));
@@ -145,6 +155,7 @@ Value Analyser::combined(const Value& a, const Value& b) const {
     out.element = Element::number;
     out.loader = 0;
     out.pinned = pinned_after(out.pinned);
+    out.name = nullptr;
     return out;
   }
   Value out = a.place == Place::cuda && (b.place != Place::cuda || a.sure >= b.sure) ? a : b;
@@ -156,6 +167,7 @@ Value Analyser::combined(const Value& a, const Value& b) const {
   out.rank = std::max(a.rank, b.rank);
   out.loader = 0;
   out.pinned = pinned_after(joined(a, b).pinned);
+  out.name = nullptr;
   return out;
 }
 
@@ -173,6 +185,7 @@ Value Analyser::combined(const Arguments& arguments) const {
   out.rank = -1;
   out.element = Element::unknown;
   out.loader = 0;
+  out.name = nullptr;
   out.pinned = arguments.named("out") != nullptr ? Known::unknown : pinned_after(out.pinned);
   return out;
 }
@@ -280,12 +293,18 @@ Value Analyser::element_of(const Value& value) const {
       return out;
     }
     case Kind::loader: {
-      Value batch = tensor(Place::cpu, lower(value.sure, Confidence::likely));
+      Value batch = tensor(value.place == Place::cuda ? Place::cuda : Place::cpu, lower(value.sure, Confidence::likely));
       batch.loader = value.loader;
       return batch;
     }
+    case Kind::dataset: return tensor(value.place, lower(value.sure, Confidence::likely));
+    case Kind::instance: {
+      const std::uint32_t items = method_of(value.index, "__iter__");
+      return items != 0 && functions_[items - 1].is_generator ? functions_[items - 1].yielded : Value{};
+    }
     case Kind::tensor: {
       Value out = value;
+      out.name = nullptr;
       out.is_scalar = value.rank == 1 ? Known::yes : Known::unknown;
       out.rank = static_cast<std::int8_t>(value.rank > 0 ? value.rank - 1 : -1);
       return out;
@@ -309,6 +328,21 @@ Value Analyser::evaluate_attribute(NodeId expression) {
   if (sounds_like_device(name)) return {.kind = Kind::device, .place = Place::cuda, .sure = Confidence::likely};
   if (sounds_like_loader(name)) return {.kind = Kind::loader, .sure = Confidence::likely};
   return {};
+}
+
+// Where a module's parameters, buffers and children are: on a GPU, unless the file moves none of its instances there and gives
+// them nothing that is there.
+Place Analyser::place_of_parts(const Type& type) const {
+  if (type.may_go_to_gpu) return Place::cuda;
+  bool is_given_of_host = type.place == Place::cpu;
+  for (const auto& [name, index] : type.methods) {
+    for (const Parameter& parameter : functions_[index].parameters) {
+      if (!parameter.is_called || parameter.called.kind != Kind::tensor) continue;
+      if (parameter.called.place != Place::cpu) return Place::cuda;
+      is_given_of_host = true;
+    }
+  }
+  return is_given_of_host ? Place::cpu : Place::cuda;
 }
 
 Value Analyser::attribute_of_type(std::uint32_t type, std::string_view name) {
@@ -335,6 +369,7 @@ Value Analyser::attribute_of(const Value& object, std::string_view name) {
     case Kind::tensor: {
       if (name == "device") return {.kind = Kind::device, .place = object.place, .sure = object.sure};
       if (name == "dtype") return {.kind = Kind::dtype};
+      if (is_marked(object, moved_unseen) && is_one_of(name, {"training", "config"})) return {};
       if (is_one_of(name, {"shape",   "is_cuda",   "requires_grad", "ndim",        "names",        "layout",  "grad_fn",
                            "is_leaf", "itemsize",  "nbytes",        "is_sparse",   "is_quantized", "is_meta", "is_mps",
                            "is_cpu",  "is_nested", "placements",    "device_mesh", "is_xla",       "is_xpu"})) {
@@ -342,6 +377,13 @@ Value Analyser::attribute_of(const Value& object, std::string_view name) {
       }
       Value out = object;
       out.pinned = Known::unknown;
+      if (is_marked(object, moved_unseen)) {
+        if (name == "module") return out;
+        const bool is_of_tensors = sounds_like_data(name) || name == "weight" || name == "bias" ||
+                                   is_one_of(name, {"data", "grad", "T", "mT", "H", "mH", "real", "imag"});
+        if (!is_of_tensors) out.sure = Confidence::possible;
+      }
+      out.name = nullptr;
       if (name != "data" && name != "grad") out.rank = -1, out.is_scalar = Known::unknown;
       return out;
     }
@@ -363,14 +405,17 @@ Value Analyser::attribute_of(const Value& object, std::string_view name) {
       const Type& type = types_[object.index];
       if (type.is_module && name == "training") return host();
       Value value = attribute_of_type(object.index, name);
-      // Parameters and buffers are where their module is.
-      if (value.kind == Kind::tensor && value.name != nullptr && type.is_module) {
-        value.place = is_setting_up() ? Place::unknown : Place::cuda;
-        value.sure = type.place == Place::cuda ? type.sure : Confidence::likely;
+      if (value.kind == Kind::unknown) {
+        const std::uint32_t method = method_of(object.index, name);
+        return method != 0 && functions_[method - 1].is_property ? call_function(method - 1, {}, true) : Value{};
       }
-      if (value.kind == Kind::module && type.is_module) {
-        value.place = is_setting_up() ? Place::unknown : Place::cuda;
-        value.sure = Confidence::likely;
+      // Parameters and buffers are where their module is.
+      const bool is_part = value.kind == Kind::module || is_marked(value, held_by_module);
+      if (is_part && type.is_module) {
+        const Place place = place_of_parts(type);
+        value.place = place == Place::cuda && is_setting_up() ? Place::unknown : place;
+        value.sure =
+            value.kind == Kind::tensor && place == Place::cuda && type.place == Place::cuda ? type.sure : Confidence::likely;
       }
       return value;
     }
@@ -396,7 +441,11 @@ Value Analyser::test(NodeId condition, RuleId rule) {
 }
 
 void Analyser::test_value(const Value& value, NodeId at, RuleId rule) {
-  if (value.kind == Kind::tensor || value.kind == Kind::jax) read(value, at, rule);
+  if (value.kind != Kind::tensor && value.kind != Kind::jax) return;
+  Value read_value = value;
+  const bool is_bare = tree_[at].kind == Syntax::identifier;
+  if (is_bare && is_marked(value, guessed)) read_value.sure = Confidence::possible;  // a flag, as likely
+  read(read_value, at, rule);
 }
 
 void Analyser::read(const Value& value, NodeId at, RuleId rule) {
@@ -411,7 +460,7 @@ void Analyser::read(const Value& value, NodeId at, RuleId rule) {
     report(rule == RuleId::branch || rule == RuleId::assertion ? RuleId::jax_branch : RuleId::jax_read, at,
            lower(value.sure, Confidence::likely));
   } else if (value.kind == Kind::tensor && value.place != Place::cpu) {
-    report(rule, at, value.place == Place::cuda ? value.sure : Confidence::possible);
+    report(rule, at, sure_of(value));
   }
 }
 

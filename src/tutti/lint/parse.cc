@@ -75,6 +75,7 @@ constexpr std::pair<std::string_view, Syntax> syntax_names[] = {
     {"as_pattern_target", Syntax::as_pattern_target},
     {"try_statement", Syntax::try_statement},
     {"except_clause", Syntax::except_clause},
+    {"except_group_clause", Syntax::except_clause},
     {"finally_clause", Syntax::finally_clause},
     {"function_definition", Syntax::function_definition},
     {"class_definition", Syntax::class_definition},
@@ -99,6 +100,9 @@ constexpr std::pair<std::string_view, Syntax> syntax_names[] = {
     {"match_statement", Syntax::match_statement},
     {"case_clause", Syntax::case_clause},
     {"print_statement", Syntax::print_statement},
+    {"global_statement", Syntax::global_statement},
+    {"nonlocal_statement", Syntax::nonlocal_statement},
+    {"yield", Syntax::yield},
 };
 
 constexpr std::pair<std::string_view, Part> part_names[] = {

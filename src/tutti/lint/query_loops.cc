@@ -58,10 +58,10 @@ bool Analyser::is_work(NodeId id) const {
       return right == no_node || (tree_[right].kind != Syntax::integer && tree_[right].kind != Syntax::floating);
     }
     case Syntax::await_:
+    case Syntax::yield:
     case Syntax::with_statement:
     case Syntax::import_statement:
     case Syntax::import_from_statement: return true;
-    case Syntax::other: return text(id).starts_with("yield");
     default: return false;
   }
 }

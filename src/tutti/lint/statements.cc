@@ -85,8 +85,18 @@ bool Analyser::execute(NodeId statement) {
         if (assignment == no_node || tree_[assignment].kind != Syntax::assignment || tree_[assignment].is_broken) continue;
         const NodeId left = tree_.child(assignment, Part::left);
         const NodeId right = tree_.child(assignment, Part::right);
-        if (right != no_node && tree_[left].kind == Syntax::identifier)
-          types_[type.index].attributes[text(left)] = evaluate(right);
+        if (right == no_node || tree_[left].kind != Syntax::identifier) continue;
+        Value value = evaluate(right);
+        if (tree_.child(assignment, Part::type) != no_node) {  // another may be given to the constructor
+          const Value device = named_device(value);
+          if (value.kind == Kind::host && !is_integer(value) && device.kind == Kind::device) value = device;
+          value.sure = lower(value.sure, Confidence::likely);
+          types_[type.index].fields[text(left)] = value;
+          const auto given = types_[type.index].given.known.find(text(left));
+          if (given != types_[type.index].given.known.end()) value = given->second;
+        }
+        const auto [known, is_new] = types_[type.index].attributes.try_emplace(text(left), value);
+        if (!is_new) known->second = joined(value, known->second);  // instances may have been given another
       }
       break;
     }
@@ -106,8 +116,12 @@ bool Analyser::execute(NodeId statement) {
     case Syntax::for_statement:
     case Syntax::while_statement: execute_loop(statement); break;
     case Syntax::with_statement: execute_with(statement); break;
-    case Syntax::try_statement:
     case Syntax::match_statement:
+      for (NodeId at = first(statement); at != no_node && tree_[at].kind != Syntax::block; at = next(at)) {
+        if (!tree_[at].is_broken) evaluate(at);
+      }
+      [[fallthrough]];
+    case Syntax::try_statement:
       for (NodeId at = first(statement); at != no_node; at = next(at)) {
         if (tree_[at].part == Part::subscript || tree_[at].kind == Syntax::error) continue;
         bool ignored = false;
@@ -119,6 +133,7 @@ bool Analyser::execute(NodeId statement) {
     case Syntax::else_clause:
     case Syntax::case_clause:
       for (NodeId at = first(statement); at != no_node; at = next(at)) {
+        if (tree_[at].kind == Syntax::if_clause && !tree_[at].is_broken) test(first(at), RuleId::branch);
         if (tree_[at].kind == Syntax::block) leaves = execute_all(at);
       }
       break;
@@ -149,6 +164,8 @@ bool Analyser::execute(NodeId statement) {
         case Syntax::assert_statement:
           if (const NodeId condition = first(statement); condition != no_node) test(condition, RuleId::assertion);
           break;  // its message is made only when it fails
+        case Syntax::global_statement:
+        case Syntax::nonlocal_statement: declare_elsewhere(statement); break;
         case Syntax::import_statement:
         case Syntax::import_from_statement: execute_import(statement); break;
         case Syntax::raise_statement:
@@ -162,7 +179,14 @@ bool Analyser::execute(NodeId statement) {
 }
 
 void Analyser::execute_if(NodeId statement, bool& leaves) {
-  const auto is_rare = [&](NodeId condition) { return text(condition).find(" % ") != std::string_view::npos; };
+  const auto is_rare = [&](NodeId condition) {
+    for (NodeId id = condition; id < tree_.size() && tree_[id].begin < tree_[condition].end; ++id) {
+      const NodeId sign = tree_[id].kind == Syntax::binary_operator ? tree_.child(id, Part::operator_) : no_node;
+      const NodeId left = tree_.child(id, Part::left);
+      if (sign != no_node && text(sign) == "%" && left != no_node && tree_[left].kind != Syntax::string) return true;
+    }
+    return false;
+  };
   std::vector<std::vector<Change>> branches;
   bool all_leave = true;
   bool has_else = false;
@@ -200,7 +224,8 @@ void Analyser::execute_loop(NodeId statement) {
   const bool is_header_good = (right == no_node || !tree_[right].is_broken) && (left == no_node || !tree_[left].is_broken);
   Value over;
   if (is_for && right != no_node && is_header_good) over = evaluate(right);
-  const bool is_step = over.kind == Kind::loader || (over.kind == Kind::container && element_of(over).loader != 0);
+  const bool is_step = over.kind == Kind::loader ||
+                       (over.kind == Kind::container && (containers_[over.index].has_batches || element_of(over).loader != 0));
   ++loops_;
   steps_ += is_step ? 1 : 0;
   const auto once = [&] {
@@ -262,6 +287,18 @@ void Analyser::execute_import(NodeId statement) {
   }
 }
 
+void Analyser::declare_elsewhere(NodeId statement) {
+  for (NodeId at = first(statement); at != no_node; at = next(at)) {
+    if (tree_[statement].kind == Syntax::global_statement && scope_ != &module_) scope_->elsewhere[text(at)] = &globals_;
+    if (tree_[statement].kind == Syntax::global_statement) continue;
+    for (const Scope* of = scope_->outer; of != nullptr && of != &module_; of = of->outer) {
+      if (of->given == nullptr || !of->names.contains(text(at))) continue;
+      scope_->elsewhere[text(at)] = of->given;
+      break;
+    }
+  }
+}
+
 void Analyser::execute_assignment(NodeId statement) {
   const NodeId left = tree_.child(statement, Part::left);
   NodeId right = tree_.child(statement, Part::right);
@@ -305,15 +342,24 @@ void Analyser::assign(NodeId target, const Value& value, NodeId source) {
     case Syntax::attribute: {
       const Value object = evaluate(tree_.child(target, Part::object));
       const std::string_view name = text(tree_.child(target, Part::attribute));
-      if (object.kind != Kind::instance) break;
-      auto [at, is_new] = types_[object.index].attributes.try_emplace(name, value);
-      if (!is_new && value.kind != Kind::unknown)
-        at->second = at->second.kind == Kind::unknown ? value : joined(at->second, value);
+      if (object.kind == Kind::instance) assign_attribute(types_[object.index], name, value);
       break;
     }
     default: break;
   }
   --depth_;
+}
+
+// The first round tells at once, the others when they end: what was known less well does not stay.
+void Analyser::assign_attribute(Type& type, std::string_view name, const Value& value) {
+  const auto assign = [&](Bindings& to) {
+    const auto [at, is_new] = to.try_emplace(name, value);
+    if (!is_new && value.kind != Kind::unknown) at->second = at->second.kind == Kind::unknown ? value : joined(at->second, value);
+  };
+  assign(type.assigned);
+  if (const auto known = type.attributes.find(name);
+      known == type.attributes.end() || known->second.kind == Kind::unknown || !type.is_known)
+    assign(type.attributes);
 }
 
 void Analyser::unpack(NodeId targets, const Value& value) {

@@ -5,12 +5,6 @@
 
 namespace tutti::lint {
 
-namespace {
-
-bool may_be_on_gpu(const Value& value) { return value.kind == Kind::tensor && value.place != Place::cpu; }
-
-}  // namespace
-
 bool Analyser::is_host_number(NodeId node, const Value& value) const {
   if (node == no_node) return false;
   while (node != no_node && tree_[node].kind == Syntax::unary_operator) node = tree_.child(node, Part::argument);
@@ -111,8 +105,10 @@ Value Analyser::evaluate_subscript(NodeId expression) {
       Value out = object;
       out.is_scalar = Known::unknown;
       out.rank = -1;
+      out.name = nullptr;
       return out;
     }
+    case Kind::dataset: return element_of(object);
     case Kind::array:
     case Kind::jax:
     case Kind::module: return object;

@@ -94,6 +94,9 @@ enum class Syntax : std::uint8_t {
   match_statement,
   case_clause,
   print_statement,
+  global_statement,
+  nonlocal_statement,
+  yield,
   operator_,
 };
 

@@ -49,6 +49,7 @@ const Names boolean_functions{"isnan", "isinf", "isfinite",    "eq",         "ne
                               "isin",  "any",   "all",         "signbit",    "greater",     "less"};
 const Names reducing{"sum",    "mean", "max", "min",    "prod",          "std",   "var", "norm", "argmax",
                      "argmin", "any",  "all", "median", "count_nonzero", "trace", "dot", "dist"};
+constexpr std::string_view with_own_numbers[] = {"Chi2", "HalfNormal", "HalfCauchy"};
 const Names validated{"Normal",
                       "Categorical",
                       "Bernoulli",
@@ -130,6 +131,10 @@ Value Analyser::make_tensor(NodeId call, const Arguments& arguments, bool is_cop
                              tree_[literal].kind == Syntax::true_ || tree_[literal].kind == Syntax::false_);
   if (is_number) out.is_scalar = Known::yes, out.rank = 0;
   out.pinned = pinned_by(arguments, is_number || kind == Syntax::list ? Known::no : Known::unknown);
+  // Numbers that are tensors are read one by one.
+  if (data->value.kind == Kind::container) {
+    if (const Value item = element_of(data->value); item.kind == Kind::tensor) read(item, call, RuleId::python_scalar);
+  }
   if (kind == Syntax::list && out.element == Element::unknown) {
     const NodeId item = first(data->node);
     const bool is_truth = item != no_node && (tree_[item].kind == Syntax::true_ || tree_[item].kind == Syntax::false_);
@@ -139,8 +144,9 @@ Value Analyser::make_tensor(NodeId call, const Arguments& arguments, bool is_cop
   if (out.place != Place::cuda || is_tensor) return out;
   std::vector<Edit> fix;
   const NodeId callee = tree_.child(call, Part::function);
-  bool is_plain =
-      is_copied && is_number && tree_[callee].kind == Syntax::attribute && arguments.positions == 1 && !arguments.has_splat;
+  const Value from = tree_[callee].kind == Syntax::attribute ? evaluate(tree_.child(callee, Part::object)) : Value{};
+  bool is_plain = is_copied && is_number && from.kind == Kind::name && *from.name == "torch" && arguments.positions == 1 &&
+                  !arguments.has_splat;
   for (const Argument& argument : arguments.all) {
     is_plain = is_plain && (argument.keyword.empty() || argument.keyword == "device" || argument.keyword == "dtype" ||
                             argument.keyword == "requires_grad");
@@ -196,34 +202,45 @@ Value Analyser::make_filled(std::string_view name, const Arguments& arguments) {
   return out;
 }
 
-Value Analyser::make_loader(NodeId call, const Arguments& arguments) {
-  const auto [found, is_new] = loader_at_.try_emplace(call, static_cast<std::uint32_t>(loaders_.size()));
-  if (is_new) {
-    Loader& loader = loaders_.emplace_back();
-    loader.call = call;
-    const Argument* const pinned = arguments.find(7, "pin_memory");
-    if (pinned == nullptr) loader.fix = with_argument(call, arguments, "pin_memory=True");
-    const Argument* const size = arguments.find(1, "batch_size");
-    loader.makes_batches = arguments.positions <= 6 && !arguments.has_splat && arguments.named("collate_fn") == nullptr &&
-                           (size == nullptr || tree_[size->node].kind != Syntax::none);
-    loader.is_pinned = arguments.has_splat                                               ? Known::unknown
-                       : pinned == nullptr || tree_[pinned->node].kind == Syntax::false_ ? Known::no
-                       : tree_[pinned->node].kind == Syntax::true_                       ? Known::yes
-                                                                                         : Known::unknown;
-  }
-  return {.kind = Kind::loader, .loader = found->second + 1};
+Value Analyser::make_optimizer(const Arguments& arguments) const {
+  Value out{.kind = Kind::optimizer, .is_quiet = Known::no};
+  const Argument* const fused = arguments.named("fused");
+  if (fused != nullptr && tree_[fused->node].kind != Syntax::false_ && tree_[fused->node].kind != Syntax::none)
+    out.is_quiet = tree_[fused->node].kind == Syntax::true_ ? Known::yes : Known::unknown;
+  const bool may_be_spread = fused == nullptr && arguments.has_splat;
+  if (may_be_spread && tree_.source().find("fused") != std::string_view::npos) out.is_quiet = Known::unknown;
+  return out;
+}
+
+// `is_of_cuda`: torch.cuda.amp's, which is given no device.
+Value Analyser::make_scaler(bool is_of_cuda, const Arguments& arguments) const {
+  Value out{.kind = Kind::scaler, .sure = Confidence::likely, .is_quiet = Known::no};
+  const Argument* const enabled = arguments.find(is_of_cuda ? 4 : 5, "enabled");
+  const Value device = is_of_cuda ? Value{} : device_of(arguments.find(0, "device"));
+  const bool is_off = enabled != nullptr && tree_[enabled->node].kind == Syntax::false_;
+  if (is_off || (device.kind == Kind::device && device.place == Place::cpu)) out.is_quiet = Known::yes;
+  return out;
 }
 
 Value Analyser::make_distribution(NodeId call, const Arguments& arguments) {
   const Value over = combined(arguments);
   const Argument* const validates = arguments.named("validate_args");
   const bool is_checked = validates_distributions_ && (validates == nullptr || tree_[validates->node].kind != Syntax::false_);
-  if (is_checked) read(over, call, RuleId::distribution_check);
+  const std::string_view callee = text(tree_.child(call, Part::function));
+  if (is_checked) {
+    read(over, call, RuleId::distribution_check);
+  } else if (over.kind == Kind::tensor && may_be_on_gpu(over)) {
+    // A number among tensors, the caller's or the class's own, becomes a tensor beside them.
+    const bool has_own = std::ranges::any_of(with_own_numbers, [&](std::string_view each) { return callee.ends_with(each); });
+    const bool has_number = std::ranges::any_of(arguments.all, [&](const Argument& each) {
+      return each.keyword != "validate_args" && is_host_number(each.node, each.value);
+    });
+    if (has_own || has_number) report(RuleId::create_from_host, call, sure_of(over));
+  }
   Value out{
       .kind = Kind::distribution, .place = over.place, .sure = over.place == Place::cuda ? over.sure : Confidence::possible};
   out.is_scalar = is_checked && over.place == Place::cuda ? Known::yes : Known::no;  // whether log_prob checks, too
   if (over.kind != Kind::tensor || over.place == Place::cpu) return {.kind = Kind::distribution, .place = Place::cpu};
-  const std::string_view callee = text(tree_.child(call, Part::function));
   if (callee.ends_with("Normal") && !callee.ends_with("LogNormal") && !callee.ends_with("MultivariateNormal") &&
       !callee.ends_with("HalfNormal")) {
     out.name = interned("Normal");
@@ -310,11 +327,23 @@ Value Analyser::call_torch(std::string_view name, NodeId call, const Arguments& 
       report(RuleId::create_from_host, call, Confidence::certain);
     return tensor(Place::cuda);
   }
-  if (name == "cuda.amp.GradScaler" || name == "amp.GradScaler") return {.kind = Kind::scaler};
+  if (name == "cuda.amp.GradScaler" || name == "cuda.amp.grad_scaler.GradScaler") return make_scaler(true, arguments);
+  if (name == "amp.GradScaler" || name == "amp.grad_scaler.GradScaler") return make_scaler(false, arguments);
   if (is("cuda.") || is("backends.") || is("profiler.") || is("version."))
     return name == "cuda.current_device" ? Value{.kind = Kind::device, .place = Place::cuda} : host();
-  if (name == "utils.data.DataLoader") return make_loader(call, arguments);
-  if (name == "utils.data.TensorDataset") return host();
+  if (is("utils.data.")) {
+    const std::string_view last = name.substr(name.rfind('.') + 1);
+    if (last == "DataLoader") return make_loader(call, arguments);
+    if (is_one_of(last, {"TensorDataset", "Subset", "ConcatDataset", "StackDataset", "random_split"}))
+      return make_dataset(last, arguments);
+  }
+  if (is("optim.") && name.find("lr_scheduler") == std::string_view::npos && is_upper(name[name.rfind('.') + 1]))
+    return make_optimizer(arguments);
+  if (name == "load") {
+    const Argument* const there = arguments.find(1, "map_location");
+    const Value device = device_of(there);
+    return device.kind == Kind::device && device.place == Place::cuda ? tensor(Place::cuda, Confidence::possible) : Value{};
+  }
   if (name == "utils.tensorboard.SummaryWriter" || is("optim.") || is("amp.") || is("utils.")) return {};
   if (is("distributions.")) {
     const std::string_view last = name.substr(name.rfind('.') + 1);
@@ -336,7 +365,7 @@ Value Analyser::call_torch(std::string_view name, NodeId call, const Arguments& 
   }
   if (name == "nn.Parameter" || name == "nn.parameter.Parameter") {
     Value out = given != nullptr && given->value.kind == Kind::tensor ? given->value : tensor(Place::cpu);
-    out.name = interned("parameter");
+    out.name = interned(held_by_module);
     return out;
   }
   if (name == "nn.utils.clip_grad_norm_" || name == "nn.utils.clip_grad.clip_grad_norm_") {
@@ -349,11 +378,9 @@ Value Analyser::call_torch(std::string_view name, NodeId call, const Arguments& 
     if (given != nullptr && sorted != nullptr && tree_[sorted->node].kind == Syntax::false_)
       read(given->value, call, RuleId::host_lengths);
   }
+  if (name == "nn.functional.ctc_loss" || name == "ctc_loss") read_ctc_lengths(call, arguments);
   if (is("nn.functional.")) {
     const std::string_view function = name.substr(14);
-    for (const Argument* const lengths : {arguments.find(2, "input_lengths"), arguments.find(3, "target_lengths")}) {
-      if (function == "ctc_loss" && lengths != nullptr) read(lengths->value, call, RuleId::host_lengths);
-    }
     if (function == "one_hot") {
       const Argument* const classes = arguments.find(1, "num_classes");
       const bool is_given = classes != nullptr && text(classes->node) != "-1";
@@ -369,11 +396,20 @@ Value Analyser::call_torch(std::string_view name, NodeId call, const Arguments& 
   if (is("nn.") && is_upper(name[name.rfind('.') + 1])) {
     const Argument* const to = arguments.named("device");
     const Value device = to == nullptr ? default_device_ : device_of(to);
-    if (device.kind == Kind::device) return {.kind = Kind::module, .place = device.place, .sure = device.sure};
-    return {.kind = Kind::module, .place = to == nullptr && !arguments.has_splat ? Place::cpu : Place::unknown};
+    Value out{.kind = Kind::module, .place = to == nullptr && !arguments.has_splat ? Place::cpu : Place::unknown};
+    if (device.kind == Kind::device) out.place = device.place, out.sure = device.sure;
+    if (name.ends_with(".CTCLoss")) out.name = interned(ctc_loss);
+    return out;
   }
   if (name.find('.') == std::string_view::npos && !is_upper(name[0])) return call_torch_op(name, call, arguments);
   return {};
+}
+
+// nn.CTCLoss and its function read the lengths that are on the GPU.
+void Analyser::read_ctc_lengths(NodeId call, const Arguments& arguments) {
+  for (const Argument* const lengths : {arguments.find(2, "input_lengths"), arguments.find(3, "target_lengths")}) {
+    if (lengths != nullptr) read(lengths->value, call, RuleId::host_lengths);
+  }
 }
 
 Value Analyser::call_jax(std::string_view name, NodeId call, const Arguments& arguments) {
@@ -418,12 +454,29 @@ Value Analyser::call_qualified(std::string_view path, NodeId call, const Argumen
     const Argument* const over = arguments.find(0, "iterable");
     return over == nullptr ? Value{} : over->value;
   }
+  if (is("itertools.")) {
+    const Argument* const over = arguments.at(0);
+    const bool passes_on = is_one_of(path.substr(10), {"islice", "cycle"});
+    return passes_on && over != nullptr ? over->value : Value{};
+  }
+  if (path == "functools.partial") {
+    if (arguments.at(0) == nullptr) return {};
+    Partial made{arguments.at(0)->value, arguments};
+    const auto callee = std::find_if(made.arguments.all.begin(), made.arguments.all.end(),
+                                     [](const Argument& each) { return each.keyword.empty(); });
+    made.arguments.all.erase(callee);
+    --made.arguments.positions;
+    partials_.push_back(std::move(made));
+    return {.kind = Kind::partial, .index = static_cast<std::uint32_t>(partials_.size() - 1)};
+  }
   if (is("einops.")) return combined(arguments);
   if (is("copy.")) return arguments.at(0) == nullptr ? Value{} : arguments.at(0)->value;
   if (is("time.") || is("os.") || is("random.") || is("sys.") || is("json.") || is("re.")) return host();
   const std::string_view last = path.substr(path.rfind('.') + 1);
-  if (last == "DataLoader") return make_loader(call, arguments);
-  if (sounds_like_module(last)) return call_value({.kind = Kind::module, .sure = Confidence::likely}, call, arguments);
+  if (last == "Accelerator") return {.kind = Kind::accelerator};
+  if (last == "DataLoader") return {.kind = Kind::loader, .sure = Confidence::possible};  // of what, only its module knows
+  if (sounds_like_module(last) && combined(arguments).kind == Kind::tensor)
+    return call_value({.kind = Kind::module, .sure = Confidence::likely}, call, arguments);
   return call_value({}, call, arguments);
 }
 

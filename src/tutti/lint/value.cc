@@ -47,9 +47,11 @@ Value joined(const Value& a, const Value& b) {
   if (a.loader == 0) out.loader = b.loader;
   if (a.kind == Kind::loader && a.loader != b.loader) out.sure = lower(out.sure, Confidence::likely);
   out.pinned = a.pinned == b.pinned ? a.pinned : Known::unknown;
-  const bool is_named = a.kind == Kind::function || a.kind == Kind::type || a.kind == Kind::instance || a.kind == Kind::name;
+  const bool is_named = a.kind == Kind::function || a.kind == Kind::type || a.kind == Kind::instance || a.kind == Kind::name ||
+                        a.kind == Kind::partial;
   if (is_named && (a.index != b.index || a.name != b.name)) return {};
   if (a.name != b.name) out.name = nullptr;
+  if (a.is_quiet != b.is_quiet) out.is_quiet = Known::unknown;
   return out;
 }
 

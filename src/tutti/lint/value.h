@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "tutti/lint/finding.h"
 
@@ -22,10 +23,14 @@ enum class Kind : std::uint8_t {
   loader,
   stream,  // or an event
   scaler,
+  optimizer,
+  accelerator,  // of Accelerate
+  dataset,      // whose items are at `place`
   distribution,
   container,
   function,  // of this file
   type,      // a class of this file
+  partial,   // a call with some of its arguments
   instance,  // of a class of this file
   name,      // of another module: torch.nn.functional
 };
@@ -42,10 +47,22 @@ struct Value {
   Known is_scalar = Known::unknown;   // has no dimension
   std::int8_t rank = -1;              // number of dimensions, where known
   Known pinned = Known::unknown;      // its memory: what it shares with others included
-  std::uint32_t index = 0;            // of a container, a function, a type or an instance's type
+  Known is_quiet = Known::unknown;    // an optimizer that looks at a scaler's flag on the device; a scaler that is off
+  std::uint32_t index = 0;            // of a container, a function, a partial, a type or an instance's type
   std::uint32_t loader = 0;           // the loader it came from, from 1
-  const std::string* name = nullptr;  // the qualified name, or the text of a string
+  const std::string* name = nullptr;  // the qualified name, the text of a string, or one of the marks below
 };
+
+// Marks of tensors.
+inline constexpr std::string_view held_by_module = "held";  // a parameter or a buffer
+inline constexpr std::string_view moved_unseen =
+    "moved";                                            // something that to() or cuda() was called of: a module, if it is called
+inline constexpr std::string_view guessed = "guessed";  // an argument of forward that nothing says more of
+
+inline bool is_marked(const Value& value, std::string_view mark) {
+  return value.kind == Kind::tensor && value.name != nullptr && *value.name == mark;
+}
+inline bool may_be_on_gpu(const Value& value) { return value.kind == Kind::tensor && value.place != Place::cpu; }
 
 inline Value host() { return {.kind = Kind::host}; }
 inline Value integer(Confidence sure = Confidence::certain) {

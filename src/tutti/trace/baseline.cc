@@ -12,6 +12,11 @@ namespace tutti::tracing {
 
 Baseline read_baseline(std::string_view json, const std::string& path) {
   Baseline out;
+  const auto refuse = [&](const std::string& found) {
+    throw InvalidArgument(text("'", printable(path), "' is no baseline: ", found, "; the report.json of a trace was expected"),
+                          Site{});
+  };
+  if (json.empty()) refuse("it is empty");
   try {
     const nlohmann::json report = nlohmann::json::parse(json);
     const nlohmann::json& all_steps = report.at("steps");
@@ -24,10 +29,10 @@ Baseline read_baseline(std::string_view json, const std::string& path) {
       const double waits = site.contains("per_step") ? site.at("per_step").get<double>() : site.at("waits").get<double>() / steps;
       out[name_across_changes(word("file"), word("function"), code, word("wait"))] += waits;
     }
-  } catch (const nlohmann::json::exception& error) {
-    throw InvalidArgument(
-        text("'", printable(path), "' is no baseline: the report.json of a trace was expected; ", printable(error.what(), 200)),
-        Site{});
+  } catch (const nlohmann::json::parse_error& error) {
+    refuse(text("it is not JSON (from byte ", error.byte, " on)"));
+  } catch (const nlohmann::json::exception&) {
+    refuse("it is JSON, but it has not the fields of one");
   }
   return out;
 }

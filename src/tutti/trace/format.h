@@ -20,6 +20,9 @@ inline constexpr const char* file_suffix = ".tutti-trace";
 // smaller bound on the file, in KiB, may follow what is recorded: "waits,64:/folder".
 inline constexpr const char* recorder_variable = "TUTTI_TRACE_RECORDER";
 
+// Begins the note of a process in which nothing could be listened to.
+inline constexpr const char* untraced = "untraced: ";
+
 struct FileHead {
   std::array<char, 8> magic;
   std::uint32_t version;

@@ -27,6 +27,8 @@ TracedProcess describe(const ProcessTrace& trace) {
   for (const WaitBody& wait : trace.waits) last = std::max(last, wait.end);
   out.time = last - std::min(last, trace.process.begin);
   out.notes = trace.notes;
+  out.was_untraced =
+      std::any_of(out.notes.begin(), out.notes.end(), [](const std::string& note) { return note.starts_with(untraced); });
   if (!trace.damage.empty()) out.notes.push_back(text("of its file, ", trace.damage));
   if (trace.end && trace.end->unkept != 0) {
     const std::uint64_t bound =

@@ -66,8 +66,9 @@ struct TracedProcess {
   std::string command;
   std::string python;
   std::uint64_t waits = 0;
-  std::uint64_t time = 0;  // from its first use of CUDA to its last record
-  bool has_ended = false;  // by itself, not killed
+  std::uint64_t time = 0;     // from its first use of CUDA to its last record
+  bool has_ended = false;     // by itself, not killed
+  bool was_untraced = false;  // nothing could be listened to, as a note says
   std::vector<std::string> notes;
 };
 

@@ -152,9 +152,13 @@ std::string about_other_steps(const TraceReport& report) {
 }
 
 std::string about(const TracedProcess& process) {
-  std::string out = text("Process ", process.pid, ": ", shortened(process.command, 50), ", ", process.waits,
-                         process.waits == 1 ? " call" : " calls", " that can block, ", time_of(process.time));
-  if (!process.has_ended) out += "; it was killed, or still runs: this is what it had done until then";
+  std::string out = text("Process ", process.pid, ": ", shortened(process.command, 50), ", ");
+  if (process.was_untraced) {
+    out += "of which nothing was recorded";
+  } else {
+    out += text(process.waits, process.waits == 1 ? " call" : " calls", " that can block, ", time_of(process.time));
+  }
+  if (!process.has_ended && !process.was_untraced) out += "; it was killed, or still runs: this is what it had done until then";
   std::string lines = paragraph(out);
   for (const std::string& note : process.notes) lines += paragraph(printable(note, 400), indent);
   return lines;
@@ -180,7 +184,11 @@ std::string TraceReport::to_text() const {
                           " host callbacks were enqueued (cuLaunchHostFunc). JAX ends its waits that way; no thread was seen to "
                           "sleep until one."));
   }
-  if (sites.empty()) return out + "Waits of the host: none.\n";
+  if (sites.empty()) {
+    const bool is_known =
+        std::any_of(processes.begin(), processes.end(), [](const TracedProcess& process) { return !process.was_untraced; });
+    return out + (is_known ? "Waits of the host: none.\n" : "Waits of the host: not known.\n");
+  }
   // What only the warm-up had is not what makes a step slow.
   const auto steady = static_cast<std::size_t>(
       std::find_if(sites.begin(), sites.end(), [&](const WaitSite& site) { return steps && site.waits == 0; }) - sites.begin());

@@ -207,6 +207,33 @@ scaler.scale(w.sum()).backward()
 scaler.step(optimizer)  # sync: grad-scaler
 scaler.update()
 
+# %% a scaler's step of an optimizer that is fused
+w = torch.nn.Parameter(torch.ones(3, device="cuda"))
+optimizer = torch.optim.AdamW([w], lr=0.1, fused=True)
+scaler = torch.amp.GradScaler("cuda")
+scaler.scale(w.sum()).backward()
+scaler.step(optimizer)
+scaler.update()
+
+# %% a scaler that is off
+w = torch.nn.Parameter(torch.ones(3, device="cuda"))
+optimizer = torch.optim.SGD([w], lr=0.1)
+scaler = torch.amp.GradScaler("cuda", enabled=False)
+scaler.scale(w.sum()).backward()
+scaler.step(optimizer)
+scaler.update()
+print(scaler.get_scale())
+
+# %% the scale of a scaler
+w = torch.nn.Parameter(torch.ones(3, device="cuda"))
+optimizer = torch.optim.AdamW([w], lr=0.1, fused=True)
+scaler = torch.amp.GradScaler("cuda")
+scaler.scale(w.sum()).backward()
+scaler.step(optimizer)
+scaler.update()
+print(scaler.get_scale())  # sync: grad-scaler
+state = scaler.state_dict()  # sync: grad-scaler
+
 # %% a step without a scaler
 w = torch.nn.Parameter(torch.ones(3, device="cuda"))
 optimizer = torch.optim.SGD([w], lr=0.1)

@@ -47,6 +47,50 @@ lengths = torch.full((2,), 20, dtype=torch.long, device="cuda")
 target_lengths = torch.full((2,), 6, dtype=torch.long, device="cuda")
 loss = F.ctc_loss(scores, targets, lengths, target_lengths)  # sync: host-lengths
 
+# %% lengths of ctc on the device, by a module
+scores = torch.randn(20, 2, 5, device="cuda").log_softmax(2)
+targets = torch.ones(2, 6, dtype=torch.long, device="cuda")
+lengths = torch.full((2,), 20, dtype=torch.long, device="cuda")
+target_lengths = torch.full((2,), 6, dtype=torch.long, device="cuda")
+criterion = torch.nn.CTCLoss(zero_infinity=True).to("cuda")
+loss = criterion(scores, targets, lengths, target_lengths)  # sync: host-lengths
+
+# %% lengths of ctc on the device, by a module of a module
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.loss = torch.nn.CTCLoss()
+
+    def forward(self, scores, targets, lengths, target_lengths):
+        return self.loss(scores, targets, input_lengths=lengths, target_lengths=target_lengths)  # sync: host-lengths
+
+scores = torch.randn(20, 2, 5, device="cuda").log_softmax(2)
+targets = torch.ones(2, 6, dtype=torch.long, device="cuda")
+lengths = torch.full((2,), 20, dtype=torch.long, device="cuda")
+target_lengths = torch.full((2,), 6, dtype=torch.long, device="cuda")
+loss = Model()(scores, targets, lengths, target_lengths)
+
+# %% lengths of ctc on the device, by torch.ctc_loss
+scores = torch.randn(20, 2, 5, device="cuda").log_softmax(2)
+targets = torch.ones(2, 6, dtype=torch.long, device="cuda")
+lengths = torch.full((2,), 20, dtype=torch.long, device="cuda")
+target_lengths = torch.full((2,), 6, dtype=torch.long, device="cuda")
+loss = torch.ctc_loss(scores, targets, lengths, target_lengths)  # sync: host-lengths
+
+# %% lengths of ctc on the host, by a module
+scores = torch.randn(20, 2, 5, device="cuda").log_softmax(2)
+targets = torch.ones(2, 6, dtype=torch.long, device="cuda")
+loss = torch.nn.CTCLoss()(scores, targets, torch.tensor([20, 20]), torch.tensor([6, 6]))  # sync, not reported: sends them
+
+# %% ctc on the CPU
+scores = torch.randn(20, 2, 5).log_softmax(2)
+lengths = torch.full((2,), 20, dtype=torch.long)
+loss = torch.nn.CTCLoss()(scores, torch.ones(2, 6, dtype=torch.long), lengths, lengths - 14)
+
+# %% another loss of three tensors
+a = torch.randn(3, 4, device="cuda")
+loss = torch.nn.TripletMarginLoss()(a, a + 1, a - 1)
+
 # %% lengths of ctc on the host
 scores = torch.randn(20, 2, 5, device="cuda").log_softmax(2)
 targets = torch.ones(2, 6, dtype=torch.long, device="cuda")

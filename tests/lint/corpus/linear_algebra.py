@@ -65,8 +65,18 @@ d = D.LowRankMultivariateNormal(rates, torch.ones(3, 2, device="cuda"), rates)  
 from torch import distributions as D
 rates = torch.ones(3, device="cuda")
 d = D.NegativeBinomial(rates, probs=rates / 2, validate_args=False)
-d = D.Chi2(rates, validate_args=False)
 d = D.Pareto(rates, rates, validate_args=False)
+
+# %% numbers among the tensors of distributions that do not validate
+from torch import distributions as D
+rates = torch.ones(3, device="cuda")
+d = D.Chi2(rates, validate_args=False)  # sync: create-from-host
+d = D.HalfNormal(rates, validate_args=False)  # sync: create-from-host
+d = D.HalfCauchy(rates, validate_args=False)  # sync: create-from-host
+d = D.Normal(rates, 1.0, validate_args=False)  # sync: create-from-host
+d = D.Gamma(rates, rate=2, validate_args=False)  # sync: create-from-host
+d = D.Gamma(rates, rate=rates, validate_args=False)
+d = D.Normal(0.0, 1.0, validate_args=False)
 
 # %% a QR factorisation reads nothing
 a = torch.rand(3, 3, device="cuda")

@@ -80,7 +80,7 @@ void begin() {
   if (!all.stacks.python().why_not().empty()) all.output.note(all.stacks.python().why_not());
   if (why_not.empty()) why_not = all.subscribe();
   if (!why_not.empty()) {
-    all.output.note("untraced: " + why_not);
+    all.output.note(untraced + why_not);
     say("runs untraced: " + why_not);
     all.output.forget();
     return;
