@@ -67,8 +67,11 @@ class Lines:
             self.enter(frame.f_lineno)
         elif event == "return":
             self.leave()
-            if frame.f_back is not None and frame.f_back.f_code.co_filename == self.path:
-                self.enter(frame.f_back.f_lineno)
+            caller = frame.f_back
+            while caller is not None and caller.f_code.co_filename != self.path:  # the library's between two modules
+                caller = caller.f_back
+            if caller is not None:
+                self.enter(caller.f_lineno)
         return self
 
 
