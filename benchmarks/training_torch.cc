@@ -80,7 +80,7 @@ void measure_fit(bench::Report& report, std::uint64_t key, int samples) {
   model.compile({.optimizer = tt::sgd(bench::step_rate), .loss = tt::cross_entropy});
   const auto batches = tt::Dataset(std::tuple(data.x, data.labels)).batch(batch);
   report.versus(
-      "20 steps 64, 256-512-512-10, by fit", "libtorch", 1.8, samples, 1,
+      "20 steps 64, 256-512-512-10, by fit", "libtorch", 2.0, samples, 1,
       [&] { (void)model.fit(batches, {.verbose = tt::Verbosity::quiet}); }, [&] { (void)peer.epoch(batch); });
 }
 

@@ -170,10 +170,13 @@ void Analyser::declare_parameters(Function& function, bool is_method) {
     const NodeId given = tree_.child(at, Part::value);
     if (type != no_node) parameter.value = annotated(text(type));
     const bool is_tensor = parameter.value.kind == Kind::tensor;
+    const bool is_none_else = given != no_node && tree_[given].kind == Syntax::none;
+    if (parameter.value.kind == Kind::device && is_none_else) parameter.value.sure = Confidence::possible;  // the CPU, as a rule
     if (is_tensor && is_module && parameter.value.place == Place::unknown) parameter.value.place = Place::cuda;
     if (parameter.value.kind == Kind::unknown && type == no_node) {
       if (sounds_like_device(parameter.name)) {
-        parameter.value = {.kind = Kind::device, .place = Place::cuda, .sure = Confidence::likely};
+        const Confidence sure = is_none_else ? Confidence::possible : Confidence::likely;
+        parameter.value = {.kind = Kind::device, .place = Place::cuda, .sure = sure};
       } else if (sounds_like_module(parameter.name)) {
         parameter.value = {.kind = Kind::module,
                            .place = is_for_setup(function.name) ? Place::unknown : Place::cuda,

@@ -163,3 +163,25 @@ class Net(nn.Module):
         return x * 2
 
 globals()["Net"]()(torch.ones(3, device="cuda"), torch.full((), 30.0, device="cuda"))
+
+# %% a device that is None unless somebody says otherwise
+class Scaled(nn.Module):
+    def __init__(self, by, device=None):
+        super().__init__()
+        self.register_buffer("by", torch.tensor(by, device=device))
+
+    def forward(self, x):
+        return x * self.by
+
+scaled = Scaled(3.0)
+
+# %% a device that is None unless somebody says otherwise, and somebody does
+class Scaled(nn.Module):
+    def __init__(self, by, device=None):
+        super().__init__()
+        self.register_buffer("by", torch.tensor(by, device=device))  # sync: create-from-host
+
+    def forward(self, x):
+        return x * self.by
+
+scaled = Scaled(3.0, device="cuda")
