@@ -166,7 +166,10 @@ TEST_P(Collectives, SayWhatIsWrong) {
             "all_reduce: the members of a group must bring one shape and dtype; /job:localhost/replica:0/task:0/device:" +
                 GetParam().type + ":0 brings float32(3,), /job:localhost/replica:0/task:0/device:" + GetParam().type +
                 ":2 brings int32(3,)");
-  EXPECT_THROW(all_gather(four, mesh, "x", 1), ShapeError);
+  EXPECT_EQ(refusal<ShapeError>([&] { all_gather(four, mesh, "x", 1); }),
+            "all_gather: axis 1 does not exist in a tensor with 1 axes; use -1 to 0");
+  EXPECT_EQ(refusal<ShapeError>([&] { reduce_scatter(four, mesh, "x", 1, Reduction::sum); }),
+            "reduce_scatter: axis 1 does not exist in a tensor with 1 axes; use -1 to 0");
   const ShardedTensor rows = zeros({4, 4}, Layout({"x", unsharded}, mesh));
   EXPECT_EQ(refusal<InvalidArgument>([&] { all_gather(rows, "y"); }),
             "all_gather: mesh dimension 'y' shards no axis of the layout (x, unsharded)");

@@ -26,7 +26,7 @@ void sort_one(Random& random, Oracle& oracle, const Input& x, std::int64_t axis)
 }
 
 void topk_one(Random& random, Oracle& oracle, const Input& x, std::int64_t axis, std::int64_t most) {
-  const std::int64_t size = x.tensor.shape()[checked_axis(axis, x.tensor.rank(), {})];
+  const std::int64_t size = x.tensor.shape()[checked_axis("topk", axis, x.tensor.rank(), {})];
   const std::int64_t k = random.from(0, std::min(size, most));
   const bool largest = random.one_in(2);
   const TopK found = topk(x.tensor, k, axis, {.largest = largest});

@@ -35,6 +35,7 @@ const Attributes& Inference::attributes_of(std::size_t size) const {
 }
 
 Site Inference::site() const noexcept { return call_.site; }
+const char* Inference::function() const noexcept { return call_.function(); }
 
 const OutputSpec& Inference::wanted() const {
   if (call_.wanted == nullptr)

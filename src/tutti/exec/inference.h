@@ -49,6 +49,7 @@ class Inference {
 
   // The call being inferred, for errors of one's own.
   [[nodiscard]] Site site() const noexcept;
+  [[nodiscard]] const char* function() const noexcept;
 
   [[nodiscard]] std::size_t outputs() const noexcept { return output_count_; }
   [[nodiscard]] const OutputSpec& output_at(std::size_t i) const noexcept {

@@ -91,7 +91,7 @@ class Members {
   // The same for all groups: their tensors have as many axes.
   [[nodiscard]] std::size_t axis(std::int64_t axis) const {
     std::size_t found = 0;
-    for (const Group& group : groups_) found = checked_axis(axis, shape_of(group).size(), site_);
+    for (const Group& group : groups_) found = checked_axis(what_, axis, shape_of(group).size(), site_);
     return found;
   }
 
@@ -100,7 +100,7 @@ class Members {
     std::size_t found = 0;
     for (const Group& group : groups_) {
       const Shape& shape = shape_of(group);
-      found = checked_axis(axis, shape.size(), site_);
+      found = checked_axis(what_, axis, shape.size(), site_);
       if (shape[found] % static_cast<std::int64_t>(group.size()) == 0) continue;
       throw ShapeError(text(what_, ": axis ", found, " of shape ", to_string(shape), " has ", shape[found],
                             " elements, which must be evenly divisible by the ", group.size(), " devices of the mesh dimension"),
@@ -292,7 +292,7 @@ ShardedTensor all_gather(const ShardedTensor& x, const std::string& dim, Site si
 }
 
 ShardedTensor reduce_scatter(const ShardedTensor& x, const std::string& dim, std::int64_t axis, Reduction reduction, Site site) {
-  const std::size_t along = checked_axis(axis, x.rank(site), site);
+  const std::size_t along = checked_axis("reduce_scatter", axis, x.rank(site), site);
   const std::size_t over = x.mesh().dim_index(dim, site);
   require_whole(x, along, "reduce_scatter", site);
   if (const std::optional<std::size_t> other = x.layout().axis_of(over)) {
@@ -306,7 +306,7 @@ ShardedTensor reduce_scatter(const ShardedTensor& x, const std::string& dim, std
 
 ShardedTensor all_to_all(const ShardedTensor& x, const std::string& dim, std::int64_t axis, Site site) {
   const std::size_t from = sharded_axis(x, dim, "all_to_all", site);
-  const std::size_t to = checked_axis(axis, x.rank(), site);
+  const std::size_t to = checked_axis("all_to_all", axis, x.rank(), site);
   if (from == to) return x;
   require_whole(x, to, "all_to_all", site);
   return {x.layout().with(from, {}).with(to, x.mesh().dim_index(dim)), x.shape(),

@@ -43,7 +43,7 @@ struct ReductionRow {
 
 ShardedTensor reduce(const ReductionRow& row, const ShardedTensor& x, const ReducedAxes& axes, bool keepdims, Site site) {
   const ShardedTensor* const input = &x;
-  const AxisLabels labels = detail::reduction_labels(x.rank(site), axes.mask(x.rank(), site), keepdims);
+  const AxisLabels labels = detail::reduction_labels(x.rank(site), axes.mask(row.name, x.rank(), site), keepdims);
   return run(row.name, labels, {&input, 1}, row.combine, site,
              [&](const std::vector<Tensor>& shards) { return row.local(shards.front(), axes, keepdims, site); });
 }

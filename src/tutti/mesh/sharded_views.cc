@@ -98,7 +98,7 @@ Dims reshaped_axes(const ShardedTensor& x, const Shape& to, Site site) {
 }  // namespace
 
 ShardedTensor permute_dims(const ShardedTensor& x, const Dims& axes, Site site) {
-  const Dims order = detail::permuted_axes(x.shape(site), axes, site);
+  const Dims order = detail::permuted_axes("permute_dims", x.shape(site), axes, site);
   return view(x, carried(x, order), site, [&](const Tensor& shard) { return permute_dims(shard, order, site); });
 }
 
@@ -108,7 +108,14 @@ ShardedTensor transpose(const ShardedTensor& x, std::int64_t axis1, std::int64_t
   return permute_dims(x, detail::swapped_axes(x.rank(site), axis1, axis2, site), site);
 }
 
-ShardedTensor matrix_transpose(const ShardedTensor& x, Site site) { return transpose(x, -2, -1, site); }
+ShardedTensor transpose(const ShardedTensor& x, const Dims& axes, Site site) {
+  return permute_dims(x, detail::permuted_axes("transpose", x.shape(site), axes, site), site);
+}
+
+ShardedTensor matrix_transpose(const ShardedTensor& x, Site site) {
+  if (x.rank(site) < 2) throw ShapeError(text("matrix_transpose needs two axes; the shape is ", to_string(x.shape())), site);
+  return transpose(x, -2, -1, site);
+}
 
 ShardedTensor moveaxis(const ShardedTensor& x, const Dims& from, const Dims& to, Site site) {
   return permute_dims(x, detail::moved_axes(x.rank(site), from, to, site), site);
@@ -153,7 +160,7 @@ std::vector<ShardedTensor> broadcast_arrays(std::span<const ShardedTensor> tenso
 }
 
 ShardedTensor slice(const ShardedTensor& x, std::int64_t axis, const Range& range, Site site) {
-  require_whole("slice", x, checked_axis(axis, x.rank(site), site), site);
+  require_whole("slice", x, checked_axis("slice", axis, x.rank(site), site), site);
   return view(x, x.layout(), site, [&](const Tensor& shard) { return slice(shard, axis, range, site); });
 }
 
@@ -168,7 +175,7 @@ ShardedTensor flip(const ShardedTensor& x, const Dims& axes, Site site) {
 ShardedTensor flip(const ShardedTensor& x, Site site) { return flip(x, detail::reversed_axes(x.rank(site)), site); }
 
 std::vector<ShardedTensor> unstack(const ShardedTensor& x, std::int64_t axis, Site site) {
-  const std::size_t at = checked_axis(axis, x.rank(site), site);
+  const std::size_t at = checked_axis("unstack", axis, x.rank(site), site);
   require_whole("unstack", x, at, site);
   std::vector<ShardedTensor> out;
   for (std::int64_t i = 0; i < x.shape()[at]; ++i) out.push_back(squeeze(slice(x, axis, {i, i + 1}, site), axis, site));
@@ -180,7 +187,7 @@ std::vector<ShardedTensor> split(const ShardedTensor& x, std::int64_t parts, std
 }
 
 std::vector<ShardedTensor> split(const ShardedTensor& x, const std::vector<std::int64_t>& indices, std::int64_t axis, Site site) {
-  require_whole("split", x, checked_axis(axis, x.rank(site), site), site);
+  require_whole("split", x, checked_axis("split", axis, x.rank(site), site), site);
   std::vector<ShardedTensor> out;
   std::int64_t begin = 0;
   for (const std::int64_t end : indices) out.push_back(slice(x, axis, {std::exchange(begin, end), end}, site));

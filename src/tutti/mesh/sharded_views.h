@@ -16,7 +16,7 @@ namespace tutti {
 ShardedTensor permute_dims(const ShardedTensor& x, const Dims& axes, Site site = {});
 ShardedTensor transpose(const ShardedTensor& x, Site site = {});
 ShardedTensor transpose(const ShardedTensor& x, std::int64_t axis1, std::int64_t axis2, Site site = {});
-inline ShardedTensor transpose(const ShardedTensor& x, const Dims& axes, Site site = {}) { return permute_dims(x, axes, site); }
+ShardedTensor transpose(const ShardedTensor& x, const Dims& axes, Site site = {});
 ShardedTensor matrix_transpose(const ShardedTensor& x, Site site = {});
 ShardedTensor moveaxis(const ShardedTensor& x, const Dims& from, const Dims& to, Site site = {});
 

@@ -34,7 +34,7 @@ void output_nested(Inference& in, std::size_t first, std::size_t count) {
 void infer_take(Inference& in) {
   in.expect_inputs(2);
   check_index_dtypes(in, 1);
-  output_nested(in, checked_axis(in.attributes<TakeAttributes>().axis, in.shape(0).size(), in.site()), 1);
+  output_nested(in, checked_axis(in.function(), in.attributes<TakeAttributes>().axis, in.shape(0).size(), in.site()), 1);
 }
 
 void infer_gather_nd(Inference& in) {
@@ -53,7 +53,7 @@ void infer_along(Inference& in) {
   check_index_dtypes(in, 1);
   const Shape& x = in.shape(0);
   const Shape& indices = in.shape(1);
-  const std::size_t axis = checked_axis(in.attributes<AlongAttributes>().axis, x.size(), in.site());
+  const std::size_t axis = checked_axis(in.function(), in.attributes<AlongAttributes>().axis, x.size(), in.site());
   bool fits = x.size() == indices.size();
   for (std::size_t i = 0; fits && i < x.size(); ++i) fits = i == axis || x[i] == indices[i];
   if (!fits) in.reject_shapes("the indices must be as large as the tensor but along the axis");
@@ -95,7 +95,7 @@ Tensor call_along(const char* function, const Tensor& x, const Tensor& indices, 
 }  // namespace
 
 Tensor detail::take_as(const char* function, const Tensor& x, const Tensor& indices, std::int64_t axis, Site site) {
-  const std::size_t along = checked_axis(axis, x.rank(site), site);
+  const std::size_t along = checked_axis(function, axis, x.rank(site), site);
   const Tensor checked = as_indices(indices, site);
   OpCall call(take_row, site);
   call.called_as.function = function;
@@ -119,7 +119,7 @@ Tensor index_select(const Tensor& x, std::int64_t axis, const Tensor& indices, S
 }
 
 Tensor take_along_axis(const Tensor& x, const Tensor& indices, std::int64_t axis, Site site) {
-  const std::size_t along = checked_axis(axis, x.rank(site), site);
+  const std::size_t along = checked_axis("take_along_axis", axis, x.rank(site), site);
   const Tensor checked = detail::as_indices(indices, site);
   if (x.rank() != indices.rank()) refuse_along("take_along_axis", "both need the same number of axes", x, indices, site);
   Shape from = x.shape();
@@ -134,7 +134,7 @@ Tensor take_along_axis(const Tensor& x, const Tensor& indices, std::int64_t axis
 }
 
 Tensor gather(const Tensor& x, std::int64_t axis, const Tensor& indices, Site site) {
-  const std::size_t along = checked_axis(axis, x.rank(site), site);
+  const std::size_t along = checked_axis("gather", axis, x.rank(site), site);
   const Tensor checked = detail::as_indices(indices, site);
   if (x.rank() != indices.rank()) refuse_along("gather", "both need the same number of axes", x, indices, site);
   Tensor covered = x;

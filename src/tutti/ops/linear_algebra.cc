@@ -115,6 +115,7 @@ Tensor with_leading(const Tensor& x, const Shape& lead, Site site) {
 }  // namespace
 
 Tensor trace(const Tensor& x, std::int64_t offset, Site site) {
+  if (x.rank(site) < 2) throw ShapeError(text("trace needs two axes; the shape is ", to_string(x.shape())), site);
   return sum(diagonal(x, {.offset = offset}, site), {-1}, {}, site);
 }
 
@@ -131,13 +132,13 @@ Tensor vecdot(const Tensor& a, const Tensor& b, std::int64_t axis, Site site) {
   // Both are aligned at their ends, so an axis is counted from there.
   const std::size_t rank = std::min(a.rank(site), b.rank(site));
   if (axis >= 0 && a.rank() == b.rank())
-    axis = static_cast<std::int64_t>(checked_axis(axis, rank, site)) - static_cast<std::int64_t>(rank);
+    axis = static_cast<std::int64_t>(checked_axis("vecdot", axis, rank, site)) - static_cast<std::int64_t>(rank);
   if (axis >= 0) {
     throw ShapeError(text("vecdot: axis ", axis, " of ", to_string(a.shape()), " and ", to_string(b.shape()),
                           " is not the same; count it from the end, as a negative number"),
                      site);
   }
-  (void)checked_axis(axis, rank, site);
+  (void)checked_axis("vecdot", axis, rank, site);
   const Tensor left = moveaxis(a, axis, -1, site);
   const Tensor right = moveaxis(b, axis, -1, site);
   if (left.shape()[left.rank() - 1] != right.shape()[right.rank() - 1]) {
@@ -177,8 +178,8 @@ Tensor tensordot(const Tensor& a, const Tensor& b, const Dims& a_axes, const Dim
   Dims to_end;
   Dims to_front;
   for (std::size_t i = 0; i < a_axes.size(); ++i) {
-    const std::int64_t left = a.shape(site)[checked_axis(a_axes[i], a.rank(), site)];
-    const std::int64_t right = b.shape(site)[checked_axis(b_axes[i], b.rank(), site)];
+    const std::int64_t left = a.shape(site)[checked_axis("tensordot", a_axes[i], a.rank(), site)];
+    const std::int64_t right = b.shape(site)[checked_axis("tensordot", b_axes[i], b.rank(), site)];
     if (left != right) {
       throw ShapeError(text("tensordot: axis ", a_axes[i], " of ", to_string(a.shape()), " and axis ", b_axes[i], " of ",
                             to_string(b.shape()), " must be of one size"),

@@ -16,7 +16,7 @@ namespace {
 
 void infer_concat(Inference& in) {
   if (in.inputs() == 0) in.reject_shapes("there is nothing to join");
-  const std::size_t axis = checked_axis(in.attributes<ConcatAttributes>().axis, in.shape(0).size(), in.site());
+  const std::size_t axis = checked_axis(in.function(), in.attributes<ConcatAttributes>().axis, in.shape(0).size(), in.site());
   Shape out = in.shape(0);
   for (std::size_t i = 1; i < in.inputs(); ++i) {
     if (in.dtype(i) != in.dtype(0)) in.reject_dtypes("all inputs must have one dtype");
@@ -146,12 +146,12 @@ Tensor tile_axis(const Tensor& x, std::size_t axis, std::int64_t times, Site sit
 Tensor concat(std::span<const Tensor> tensors, std::optional<std::int64_t> axis, Site site) {
   const std::vector<Tensor> parts =
       promoted("concat", tensors, site, [&](const Tensor& x) { return axis ? x : reshape(x, {x.size()}, site); });
-  return join("concat", parts, checked_axis(axis.value_or(0), parts[0].rank(), site), site);
+  return join("concat", parts, checked_axis("concat", axis.value_or(0), parts[0].rank(), site), site);
 }
 
 Tensor stack(std::span<const Tensor> tensors, std::int64_t axis, Site site) {
   if (tensors.empty()) throw InvalidArgument("stack got no tensors", site);
-  const std::size_t at = checked_axis(axis, tensors[0].rank(site) + 1, site);
+  const std::size_t at = checked_axis("stack", axis, tensors[0].rank(site) + 1, site);
   if (tensors[0].rank() == most_axes) throw ShapeError("stack: tensors of 8 axes leave no room for one more", site);
   for (const Tensor& x : tensors) {
     if (x.shape(site) != tensors[0].shape()) {
@@ -175,7 +175,7 @@ Tensor roll(const Tensor& x, const Dims& shifts, const Dims& axes, Site site) {
   }
   Tensor out = x;
   for (std::size_t i = 0; i < axes.size(); ++i) {
-    const std::size_t axis = checked_axis(axes[i], x.rank(site), site);
+    const std::size_t axis = checked_axis("roll", axes[i], x.rank(site), site);
     const std::int64_t size = x.shape()[axis];
     const std::int64_t shift = size == 0 ? 0 : (shifts[i] % size + size) % size;
     if (shift == 0) continue;
@@ -189,7 +189,7 @@ Tensor roll(const Tensor& x, const Dims& shifts, const Dims& axes, Site site) {
 Tensor repeat(const Tensor& x, std::int64_t times, std::optional<std::int64_t> axis, Site site) {
   if (times < 0) throw InvalidArgument(text("repeat: ", times, " times is less than none"), site);
   if (!axis) return repeat(reshape(x, {x.size(site)}, site), times, 0, site);
-  const std::size_t at = checked_axis(*axis, x.rank(site), site);
+  const std::size_t at = checked_axis("repeat", *axis, x.rank(site), site);
   Shape shape = x.shape();
   if (__builtin_mul_overflow(shape[at], times, &shape[at])) shape[at] = -1;
   check_grown("repeat", shape, site);

@@ -56,7 +56,7 @@ Tensor matrix_transpose(const Tensor& x, Site site) {
 }
 
 std::vector<Tensor> unstack(const Tensor& x, std::int64_t axis, Site site) {
-  const std::size_t at = checked_axis(axis, x.rank(site), site);
+  const std::size_t at = checked_axis("unstack", axis, x.rank(site), site);
   SliceAttributes part = detail::whole(x.shape());
   part.dropped = static_cast<std::uint8_t>(1U << at);
   std::vector<Tensor> out;
@@ -72,10 +72,11 @@ std::vector<Tensor> split(const Tensor& x, std::int64_t parts, std::int64_t axis
 }
 
 std::vector<Tensor> split(const Tensor& x, const std::vector<std::int64_t>& indices, std::int64_t axis, Site site) {
+  const auto at = static_cast<std::int64_t>(checked_axis("split", axis, x.rank(site), site));
   std::vector<Tensor> out;
   std::int64_t begin = 0;
-  for (const std::int64_t end : indices) out.push_back(slice(x, axis, {std::exchange(begin, end), end}, site));
-  out.push_back(slice(x, axis, {begin, {}}, site));
+  for (const std::int64_t end : indices) out.push_back(slice(x, at, {std::exchange(begin, end), end}, site));
+  out.push_back(slice(x, at, {begin, {}}, site));
   return out;
 }
 

@@ -95,7 +95,7 @@ const OpRow& dropout_row = register_op(line_op("Dropout", "dropout", infer_like_
 const OpRow& one_hot_row = register_op({.name = "OneHot", .function = "one_hot", .infer = infer_one_hot, .takes = index_dtypes});
 
 Tensor run_softmax(const OpRow& row, const Tensor& x, std::int64_t axis, Site site) {
-  const std::size_t along = checked_axis(axis, x.rank(site), site);
+  const std::size_t along = checked_axis(row.function.c_str(), axis, x.rank(site), site);
   OpCall call(row, site);
   call.add(x);
   call.attributes = Attributes(SoftmaxAttributes{static_cast<std::int32_t>(x.rank() - 1 - along)});

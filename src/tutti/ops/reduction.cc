@@ -53,7 +53,7 @@ void infer_argument(Inference& in) {
   in.expect_inputs(1);
   const Shape& shape = in.shape(0);
   const std::int32_t asked = in.attributes<ArgumentAttributes>().axis;
-  const std::size_t axis = checked_axis(asked, shape.size(), in.site());
+  const std::size_t axis = checked_axis(in.function(), asked, shape.size(), in.site());
   if (shape[axis] == 0) in.reject_shapes("there is nothing to choose from");
   Shape kept(shape.view().first(axis));
   for (const std::int64_t size : shape.view().subspan(axis + 1)) kept.push_back(size);
@@ -98,7 +98,7 @@ Tensor run_over(OpCall& call, const Tensor& x, std::uint32_t mask, bool keepdims
 }
 
 Tensor reduce(const OpRow& row, const Tensor& x, const ReducedAxes& axes, bool keepdims, Site site, double parameter = 0) {
-  const std::uint32_t mask = axes.mask(x.rank(site), site);
+  const std::uint32_t mask = axes.mask(row.function.c_str(), x.rank(site), site);
   OpCall call(row, site);
   call.attributes = Attributes(ReductionAttributes{mask, parameter});
   return run_over(call, x, mask, keepdims, site);
@@ -129,12 +129,12 @@ Tensor find_in_all(const OpRow& row, const Tensor& x, Site site) {
 
 }  // namespace
 
-std::uint32_t ReducedAxes::mask(std::size_t rank, Site site) const {
+std::uint32_t ReducedAxes::mask(const char* function, std::size_t rank, Site site) const {
   if (is_all_) return (1U << rank) - 1;
   std::uint32_t mask = 0;
   for (const std::int64_t axis : axes_) {
-    const std::uint32_t bit = 1U << checked_axis(axis, rank, site);
-    if ((mask & bit) != 0) throw ShapeError(text("axis ", axis, " is given twice in ", to_string(axes_)), site);
+    const std::uint32_t bit = 1U << checked_axis(function, axis, rank, site);
+    if ((mask & bit) != 0) throw ShapeError(text(function, ": axis ", axis, " is given twice in ", to_string(axes_)), site);
     mask |= bit;
   }
   return mask;
@@ -187,11 +187,11 @@ Tensor count_nonzero(const Tensor& x, const ReducedAxes& axes, const ReductionOp
 
 Tensor argmax(const Tensor& x, Site site) { return find_in_all(argmax_row, x, site); }
 Tensor argmax(const Tensor& x, std::int64_t axis, const ReductionOptions& options, Site site) {
-  return find(argmax_row, x, checked_axis(axis, x.rank(site), site), options.keepdims, site);
+  return find(argmax_row, x, checked_axis("argmax", axis, x.rank(site), site), options.keepdims, site);
 }
 Tensor argmin(const Tensor& x, Site site) { return find_in_all(argmin_row, x, site); }
 Tensor argmin(const Tensor& x, std::int64_t axis, const ReductionOptions& options, Site site) {
-  return find(argmin_row, x, checked_axis(axis, x.rank(site), site), options.keepdims, site);
+  return find(argmin_row, x, checked_axis("argmin", axis, x.rank(site), site), options.keepdims, site);
 }
 
 Tensor logsumexp(const Tensor& x, Site site) { return reduce(log_sum_exp_row, x, all_axes, false, site); }
@@ -203,6 +203,7 @@ Tensor vector_norm(const Tensor& x, Site site) { return vector_norm(x, all_axes,
 Tensor vector_norm(const Tensor& x, const ReducedAxes& axes, const VectorNormOptions& options, Site site) {
   if (std::isnan(options.ord)) throw InvalidArgument("vector_norm: the order is NaN; give a number or an infinity", site);
   if (options.ord != 0 || !is_floating(x.dtype(site))) return reduce(norm_row, x, axes, options.keepdims, site, options.ord);
+  (void)axes.mask("vector_norm", x.rank(), site);  // refused here, not in the name of count_nonzero
   return cast(count_nonzero(x, axes, {.keepdims = options.keepdims}, site), x.dtype(site), site);
 }
 

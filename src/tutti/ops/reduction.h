@@ -37,8 +37,8 @@ class ReducedAxes {
   ReducedAxes(std::initializer_list<std::int64_t> axes, Site site = {}) : axes_(axes, site) {}
   ReducedAxes(const Dims& axes) : axes_(axes) {}
 
-  // As a bit mask. Throws ShapeError.
-  [[nodiscard]] std::uint32_t mask(std::size_t rank, Site site) const;
+  // As a bit mask. Throws ShapeError, in the name of the function that was called.
+  [[nodiscard]] std::uint32_t mask(const char* function, std::size_t rank, Site site) const;
 
  private:
   Dims axes_{};

@@ -36,7 +36,7 @@ const OpRow& product_row = register_op({.name = "Cumprod",
                                         .arrange = detail::arrange_lines<ScanAttributes, scan_limits>});
 
 Tensor scan(const OpRow& row, const char* function, const Tensor& x, std::int64_t axis, bool include_initial, Site site) {
-  const std::size_t along = checked_axis(axis, x.rank(site), site);
+  const std::size_t along = checked_axis(function, axis, x.rank(site), site);
   OpCall call(row, site);
   call.called_as.function = function;
   call.add(x);

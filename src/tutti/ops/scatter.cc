@@ -115,7 +115,7 @@ Tensor scatter(TensorArg x, std::int64_t axis, const Tensor& indices, TensorArg 
                Site site) {
   if (x.is_number()) throw InvalidArgument("scatter changes places of a tensor; a number was given", site);
   const Shape shape = x.tensor().shape(site);
-  const std::size_t along = checked_axis(axis, shape.size(), site);
+  const std::size_t along = checked_axis("scatter", axis, shape.size(), site);
   const Tensor checked = detail::as_indices(indices, site);
   bool fits = indices.rank() == shape.size();
   for (std::size_t i = 0; fits && i < shape.size(); ++i) fits = i == along || indices.shape()[i] <= shape[i];

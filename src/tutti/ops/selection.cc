@@ -139,7 +139,7 @@ struct RepeatPlan {
 
 RepeatPlan plan_repeats(const Tensor& x, const TensorArg& repeats, std::optional<std::int64_t> axis, Site site) {
   RepeatPlan plan{axis ? x : reshape(x, {-1}, site), 0, {}};
-  plan.axis = checked_axis(axis.value_or(0), plan.from.rank(site), site);
+  plan.axis = checked_axis("repeat_interleave", axis.value_or(0), plan.from.rank(site), site);
   if (repeats.is_number()) {
     const WeakScalar& times = repeats.number();
     if (times.kind != DTypeKind::integer || times.is_too_large || times.integer < 0)

@@ -56,11 +56,12 @@ OpCall sort_call(const OpRow& row, const Tensor& lines, const SortAttributes& at
 }
 
 Tensor sorted_along(const Tensor& x, std::int64_t asked, const SortOptions& options, bool wants_values, Site site) {
-  const std::size_t axis = checked_axis(asked, x.rank(site), site);
+  const char* function = wants_values ? "sort" : "argsort";
+  const std::size_t axis = checked_axis(function, asked, x.rank(site), site);
   const SortAttributes attributes{
       .keep = x.shape()[axis], .is_descending = options.descending, .wants_values = wants_values, .wants_indices = !wants_values};
   const Tensor lines = detail::axis_last(x, axis, site);
-  const OpCall call = sort_call(sort_row, lines, attributes, site, wants_values ? "sort" : "argsort");
+  const OpCall call = sort_call(sort_row, lines, attributes, site, function);
   return detail::axis_back(call.outputs[0], axis, site);
 }
 
@@ -94,7 +95,7 @@ Tensor argsort(const Tensor& x, const SortOptions& options, Site site) { return 
 TopK topk(const Tensor& x, std::int64_t k, const TopKOptions& options, Site site) { return topk(x, k, -1, options, site); }
 
 TopK topk(const Tensor& x, std::int64_t k, std::int64_t asked, const TopKOptions& options, Site site) {
-  const std::size_t axis = checked_axis(asked, x.rank(site), site);
+  const std::size_t axis = checked_axis("topk", asked, x.rank(site), site);
   if (k < 0 || k > x.shape()[axis]) {
     throw InvalidArgument(text("topk: k (", k, ") must lie between 0 and the ", x.shape()[axis], " elements along axis ", axis),
                           site);

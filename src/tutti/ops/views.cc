@@ -78,20 +78,24 @@ Tensor detail::identity(const Tensor& x, Site site) {
 Tensor stop_gradient(const Tensor& x, Site site) { return view<ShapeAttributes, make_same>(stop_row, x, {x.shape(site)}, site); }
 
 Tensor slice(const Tensor& x, std::int64_t axis, const Range& range, Site site) {
-  const std::size_t at = checked_axis(axis, x.rank(site), site);
+  const std::size_t at = checked_axis("slice", axis, x.rank(site), site);
   SliceAttributes part = detail::whole(x.shape());
   part.axes[at] = resolve_range(range, x.shape()[at], site);
   return detail::slice_by(x, part, site);
 }
 
 Tensor permute_dims(const Tensor& x, const Dims& axes, Site site) {
-  return permute(x, detail::permuted_axes(x.shape(site), axes, site), site);
+  return permute(x, detail::permuted_axes("permute_dims", x.shape(site), axes, site), site);
 }
 
 Tensor transpose(const Tensor& x, Site site) { return permute(x, detail::reversed_axes(x.rank(site)), site); }
 
 Tensor transpose(const Tensor& x, std::int64_t axis1, std::int64_t axis2, Site site) {
   return permute(x, detail::swapped_axes(x.rank(site), axis1, axis2, site), site);
+}
+
+Tensor transpose(const Tensor& x, const Dims& axes, Site site) {
+  return permute(x, detail::permuted_axes("transpose", x.shape(site), axes, site), site);
 }
 
 Tensor broadcast_to(const Tensor& x, const Shape& shape, Site site) {
@@ -105,8 +109,8 @@ Tensor broadcast_to(const Tensor& x, const Shape& shape, Site site) {
 }
 
 Tensor diagonal(const Tensor& x, const DiagonalOptions& options, Site site) {
-  const std::size_t rows = checked_axis(options.axis1, x.rank(site), site);
-  const std::size_t columns = checked_axis(options.axis2, x.rank(), site);
+  const std::size_t rows = checked_axis("diagonal", options.axis1, x.rank(site), site);
+  const std::size_t columns = checked_axis("diagonal", options.axis2, x.rank(), site);
   if (rows == columns) throw ShapeError(text("diagonal needs two axes, and got axis ", options.axis1, " twice"), site);
   return view<DiagonalAttributes, make_diagonal>(
       diagonal_row, x, {options.offset, static_cast<std::int32_t>(rows), static_cast<std::int32_t>(columns)}, site);

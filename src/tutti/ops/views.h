@@ -13,7 +13,7 @@ Tensor permute_dims(const Tensor& x, const Dims& axes, Site site = {});
 // All axes reversed; two axes swapped, as in PyTorch; or, as in NumPy, what permute_dims does.
 Tensor transpose(const Tensor& x, Site site = {});
 Tensor transpose(const Tensor& x, std::int64_t axis1, std::int64_t axis2, Site site = {});
-inline Tensor transpose(const Tensor& x, const Dims& axes, Site site = {}) { return permute_dims(x, axes, site); }
+Tensor transpose(const Tensor& x, const Dims& axes, Site site = {});
 // Axes of size 1, and axes that are not there in front, grow to what the shape says.
 Tensor broadcast_to(const Tensor& x, const Shape& shape, Site site = {});
 

@@ -8,11 +8,11 @@
 
 namespace tutti {
 
-std::size_t checked_axis(std::int64_t axis, std::size_t rank, Site site) {
+std::size_t checked_axis(const char* function, std::int64_t axis, std::size_t rank, Site site) {
   const auto axes = static_cast<std::int64_t>(rank);
   if (axis < -axes || axis >= axes) {
-    throw ShapeError(text("axis ", axis, " does not exist in a tensor with ", rank, " axes; use ", -axes, " to ", axes - 1),
-                     site);
+    throw ShapeError(
+        text(function, ": axis ", axis, " does not exist in a tensor with ", rank, " axes; use ", -axes, " to ", axes - 1), site);
   }
   return static_cast<std::size_t>(axis < 0 ? axis + axes : axis);
 }
@@ -32,22 +32,22 @@ Dims all_axes_of(std::size_t rank) {
 std::array<bool, most_axes> named_axes(const char* function, const Dims& axes, std::size_t rank, Site site) {
   std::array<bool, most_axes> out{};
   for (const std::int64_t axis : axes) {
-    bool& is_named = out[checked_axis(axis, rank, site)];
+    bool& is_named = out[checked_axis(function, axis, rank, site)];
     if (is_named) throw ShapeError(text(function, ": axis ", axis, " is given twice in ", to_string(axes)), site);
     is_named = true;
   }
   return out;
 }
 
-Dims permuted_axes(const Shape& shape, const Dims& axes, Site site) {
+Dims permuted_axes(const char* function, const Shape& shape, const Dims& axes, Site site) {
   if (axes.size() != shape.size()) {
-    throw ShapeError(text("permute_dims got the axes ", to_string(axes), " for a tensor of shape ", to_string(shape),
+    throw ShapeError(text(function, " got the axes ", to_string(axes), " for a tensor of shape ", to_string(shape),
                           "; name each of its axes once"),
                      site);
   }
-  named_axes("permute_dims", axes, shape.size(), site);
+  named_axes(function, axes, shape.size(), site);
   Dims out;
-  for (const std::int64_t axis : axes) out.push_back(static_cast<std::int64_t>(checked_axis(axis, shape.size(), site)));
+  for (const std::int64_t axis : axes) out.push_back(static_cast<std::int64_t>(checked_axis(function, axis, shape.size(), site)));
   return out;
 }
 
@@ -59,7 +59,7 @@ Dims reversed_axes(std::size_t rank) {
 
 Dims swapped_axes(std::size_t rank, std::int64_t axis1, std::int64_t axis2, Site site) {
   Dims out = all_axes_of(rank);
-  std::swap(out[checked_axis(axis1, rank, site)], out[checked_axis(axis2, rank, site)]);
+  std::swap(out[checked_axis("transpose", axis1, rank, site)], out[checked_axis("transpose", axis2, rank, site)]);
   return out;
 }
 
@@ -72,7 +72,7 @@ Dims moved_axes(std::size_t rank, const Dims& from, const Dims& to, Site site) {
   const auto is_taken = named_axes("moveaxis", to, rank, site);
   Dims out = all_axes_of(rank);
   for (std::size_t i = 0; i < from.size(); ++i)
-    out[checked_axis(to[i], rank, site)] = static_cast<std::int64_t>(checked_axis(from[i], rank, site));
+    out[checked_axis("moveaxis", to[i], rank, site)] = static_cast<std::int64_t>(checked_axis("moveaxis", from[i], rank, site));
   std::size_t at = 0;
   for (std::size_t i = 0; i < rank; ++i) {
     if (is_moved[i]) continue;
@@ -118,7 +118,7 @@ Dims single_axes(const Shape& shape) {
 }
 
 std::vector<std::int64_t> equal_cuts(const Shape& shape, std::int64_t parts, std::int64_t axis, Site site) {
-  const std::int64_t size = shape[checked_axis(axis, shape.size(), site)];
+  const std::int64_t size = shape[checked_axis("split", axis, shape.size(), site)];
   if (parts < 1 || size % parts != 0) {
     throw ShapeError(
         text("split: axis ", axis, " of the shape ", to_string(shape), " cannot be cut into ", parts, " parts of equal size"),

@@ -1,5 +1,6 @@
 // Which axis of a tensor becomes which of its view: arithmetic on the host, for tensors and sharded tensors alike. In a list that
-// is returned, entry i says which axis of the tensor axis i of the view is. Axes that make no sense throw, with the site.
+// is returned, entry i says which axis of the tensor axis i of the view is. Axes that make no sense throw, with the site and the
+// function that was called.
 #pragma once
 
 #include <array>
@@ -12,14 +13,14 @@
 namespace tutti {
 
 // Negative axes count from the end.
-std::size_t checked_axis(std::int64_t axis, std::size_t rank, Site site);
+std::size_t checked_axis(const char* function, std::int64_t axis, std::size_t rank, Site site);
 
 namespace detail {
 
 // Which of the axes are named; each may be named once.
 std::array<bool, most_axes> named_axes(const char* function, const Dims& axes, std::size_t rank, Site site);
 
-Dims permuted_axes(const Shape& shape, const Dims& axes, Site site);
+Dims permuted_axes(const char* function, const Shape& shape, const Dims& axes, Site site);
 Dims reversed_axes(std::size_t rank);
 Dims swapped_axes(std::size_t rank, std::int64_t axis1, std::int64_t axis2, Site site);
 Dims moved_axes(std::size_t rank, const Dims& from, const Dims& to, Site site);
