@@ -48,6 +48,7 @@ constinit std::atomic<pid_t> process{0};      // that asked; a fork has another
 constinit std::atomic<Nanoseconds> since{0};  // when the first signal came
 constinit std::atomic<int> ended_by{0};       // which it was
 sem_t has_come;
+sem_t is_there;  // the thread that watches
 
 void write_all() noexcept {
   if (::getpid() != process.load()) return;
@@ -118,6 +119,7 @@ void note_signal(int number) {
 }
 
 [[noreturn]] void watch() {
+  ::sem_post(&is_there);
   for (;;) {
     if (::sem_wait(&has_come) != 0) continue;
     write_all_in_time();
@@ -141,6 +143,7 @@ std::terminate_handler terminate_before = nullptr;
 
 void watch_signals() {
   ::sem_init(&has_come, 0, 0);
+  ::sem_init(&is_there, 0, 0);
   sigset_t all;
   sigset_t before;
   ::sigfillset(&all);
@@ -151,6 +154,9 @@ void watch_signals() {
   } catch (const std::system_error&) {
     is_watching = false;
   }
+  // A fork must not meet a thread that is being started: under a sanitizer it may hold a lock that nobody gives back to the
+  // child.
+  while (is_watching && ::sem_wait(&is_there) != 0) continue;
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
   for (const int number : signals) {
     struct sigaction present {};
