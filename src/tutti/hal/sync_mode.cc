@@ -125,8 +125,8 @@ void judge(const SyncRequest& request) {
   }
   for_each_open([&](SyncScopeEntry& each) { each.before(request); });
   if (mode == OnSync::warn && (warnings.load(std::memory_order_relaxed) == SyncWarnings::always || is_first_warning(request))) {
-    log(LogLevel::warning,
-        text(name_of(request, function_of(request.op)), " blocks the host at ", request.site.to_string(), "; ", way_out(request)));
+    log(LogLevel::warning, text(name_of(request, function_of(request.op)), " blocks the host at ", request.site.to_string(), "; ",
+                                way_out(request)));
   }
 }
 

@@ -35,7 +35,8 @@ namespace detail {
 void set_frozen(const Variable& variable, bool frozen);
 }  // namespace detail
 
-// Frozen variables keep their values, and a frozen BatchNorm works as after training; false lets those learn again that are trainable.
+// Frozen variables keep their values, and a frozen BatchNorm works as after training; false lets those learn again that are
+// trainable.
 template <class Model>
 void freeze(const Model& model, bool frozen = true) {
   for (const auto& [name, variable] : named_variables(model)) detail::set_frozen(variable, frozen);
