@@ -13,7 +13,6 @@ DType any_dtype(Random& random) { return all_dtypes[static_cast<std::size_t>(ran
 // Ties are what sorting is about: elements of few values as often as of all.
 Values any_values(Random& random) { return random.one_in(2) ? Values::any : Values::small_range; }
 const char* json(bool x) { return x ? "true" : "false"; }
-using oracle::json;
 
 std::string parameters(std::int64_t axis, bool descending) {
   return R"("axis":)" + std::to_string(axis) + R"(,"descending":)" + json(descending);
