@@ -180,6 +180,7 @@ WaitResult BlockingRegion::await(std::span<const TimelinePoint> points, Deadline
     has_timed_out_ = true;
     return WaitResult::timed_out;
   }
+  has_timed_out_ = false;
   for (const TimelinePoint& point : points) note_sync(point, *account_);
   tell_observer(points);
   return WaitResult::done;

@@ -196,14 +196,16 @@ ProgressState FitRun::progress_of(std::int64_t epoch, const NamedValues& values)
   return out;
 }
 
-// Nothing can be drawn in a wait for the values, which may be one for hundreds of steps.
+// Nothing can be drawn in a wait for the values, which may be one for hundreds of steps; so steps are waited for, until a bar is
+// due.
 void FitRun::await_steps() {
   const AllowSync once(reads_epoch, site_);
   BlockingRegion waiting(SyncReason::value_read, site_);
   while (!marks_.empty()) {
-    waiting.await(std::span(&marks_.front().point, 1), std::nullopt);
-    done_ = marks_.front();
-    marks_.pop_front();
+    if (waiting.await(std::span(&marks_.front().point, 1), progress_.due()) == WaitResult::done) {
+      done_ = marks_.front();
+      marks_.pop_front();
+    }
     const Clock::time_point now = Clock::now();
     if (!progress_.is_due(now)) continue;
     take_samples();

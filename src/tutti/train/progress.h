@@ -48,6 +48,8 @@ class Progress {
 
   [[nodiscard]] bool has_bar() const noexcept { return has_bar_; }
   [[nodiscard]] bool is_due(Clock::time_point now) const noexcept { return has_bar_ && now >= next_; }
+  // When the next bar is to be drawn.
+  [[nodiscard]] Clock::time_point due() const noexcept { return next_; }
   void draw(const ProgressState& state, Clock::time_point now);
   // The epoch is over.
   void tell(const ProgressState& state);
