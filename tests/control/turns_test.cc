@@ -1,16 +1,20 @@
 // Threads of one member take turns at reading its connection: who gives up hands the turn on.
 #include <gtest/gtest.h>
+#include <netinet/in.h>
 #include <poll.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <cstdint>
 #include <cstdio>
 #include <ctime>
 #include <functional>
 #include <future>
 #include <thread>
 
+#include "control/raw_connection.h"
 #include "control/served.h"
 
 namespace tutti {
@@ -19,10 +23,28 @@ namespace {
 // What happens inside the last look at the connection of the thread that set it; others look as always.
 thread_local const std::function<void()>* in_last_look = nullptr;
 
+// What happens on a thread that has received something from where `sender` listens.
+std::atomic<const std::function<void()>*> on_receipt = nullptr;
+std::atomic<std::uint16_t> sender = 0;
+
+std::uint16_t port_at_other_end(int socket) {
+  sockaddr_in address{};
+  socklen_t size = sizeof address;
+  const int rc = getpeername(socket, reinterpret_cast<sockaddr*>(&address), &size);
+  return rc == 0 && address.sin_family == AF_INET ? ntohs(address.sin_port) : std::uint16_t{0};
+}
+
 }  // namespace
 }  // namespace tutti
 
-// Instead of the C library's, in this program: a schedule is put where a member looks at its connection.
+// Instead of the C library's, in this program: schedules are put where a member looks at its connection and where it reads.
+extern "C" ssize_t recv(int socket, void* data, std::size_t size, int flags) {
+  const auto got = static_cast<ssize_t>(syscall(SYS_recvfrom, socket, data, size, flags, nullptr, nullptr));
+  const std::function<void()>* const schedule = tutti::on_receipt;
+  if (got > 0 && schedule != nullptr && tutti::port_at_other_end(socket) == tutti::sender) (*schedule)();
+  return got;
+}
+
 extern "C" int poll(pollfd* entries, nfds_t count, int timeout) {
   if (timeout == 0 && tutti::in_last_look != nullptr) (*tutti::in_last_look)();
   const timespec limit{timeout / 1000, timeout % 1000 * 1'000'000L};
@@ -41,6 +63,14 @@ bool sleeps(pid_t thread) {
   return is_known && state == 'S';
 }
 
+void wait_until_asleep(const std::atomic<pid_t>& thread) {
+  const auto until = Clock::now() + milliseconds(10'000);
+  for (int times = 0; times < 20 && Clock::now() < until;) {
+    std::this_thread::yield();
+    times = thread != 0 && sleeps(thread) ? times + 1 : 0;
+  }
+}
+
 TEST(AThreadThatGivesUp, LeavesTheReadingToOneThatStillWaits) {
   const Served served(2);
   const auto zero = served.join(0);
@@ -54,11 +84,7 @@ TEST(AThreadThatGivesUp, LeavesTheReadingToOneThatStillWaits) {
       asker = gettid();
       return zero->get("key", deadline_after(milliseconds(30'000)));
     });
-    const auto until = Clock::now() + milliseconds(10'000);
-    for (int times = 0; times < 20 && Clock::now() < until;) {
-      std::this_thread::yield();
-      times = asker != 0 && sleeps(asker) ? times + 1 : 0;
-    }
+    wait_until_asleep(asker);
   };
   in_last_look = &schedule;
   EXPECT_THROW(zero->get("never", deadline_after(milliseconds(20))), DeadlineExceeded);
@@ -67,6 +93,37 @@ TEST(AThreadThatGivesUp, LeavesTheReadingToOneThatStillWaits) {
   one->put("key", "value");
   ASSERT_EQ(answer.wait_for(milliseconds(5'000)), std::future_status::ready) << "nobody reads";
   EXPECT_EQ(answer.get(), "value");
+}
+
+TEST(AThreadWhoseDeadlineHasPassed, WaitsForAnotherThatIsReadingItsAnswer) {
+  const Served served(2);
+  const auto zero = served.join(0);
+  RawConnection one(served.address());
+  one.take_seat(secret_of_tests, 1, 2);
+  const auto deadline = Clock::now() + milliseconds(200);
+  const auto arrival = arrive_before_others(*zero, meeting_of(2, "barrier", deadline));
+  // The member's own thread has received the answer, and goes on when the thread that wants it sleeps, or has gone.
+  const pid_t late = gettid();
+  std::atomic<pid_t> waiter = 0;
+  std::atomic<bool> is_received = false;
+  const std::function<void()> schedule = [&] {
+    if (gettid() == late) return;
+    is_received = true;
+    wait_until_asleep(waiter);
+  };
+  sender = static_cast<std::uint16_t>(std::stoi(wire::Address::parse(served.address(), {}).port));
+  on_receipt = &schedule;
+  one.say_sealed(control::message(control::Request::arrive, [](wire::FieldWriter& out) {
+    control::Call{"world", {0, 1}, "barrier", ""}.append_to(out.u64(7));
+    out.u8(0).i64(-1).i64(control::never_gives_up).u64(0).u64(0);
+  }));
+  while (!is_received && Clock::now() < deadline + answer_takes_at_most) std::this_thread::yield();
+  ASSERT_TRUE(is_received) << "the machine is too slow for this test";
+  while (Clock::now() < deadline + answer_takes_at_most) poll(nullptr, 0, 1);
+  waiter = late;
+  EXPECT_NO_THROW(arrival->wait());
+  waiter = 0;
+  on_receipt = nullptr;
 }
 
 }  // namespace

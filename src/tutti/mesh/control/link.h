@@ -90,8 +90,11 @@ class Link {
   void beat(Clock::time_point now);
   void judge_silence(Clock::time_point now);
   void deliver_news();
+  // Within so many milliseconds; -1: whenever it comes.
+  [[nodiscard]] bool has_more(int milliseconds) const;
   // One read of the socket, by whoever has the turn to read.
   void read();
+  void take_in();
   void dispatch_all();
   void note_time(std::int64_t its_time);
   void dispatch(std::string_view message);
@@ -117,7 +120,8 @@ class Link {
   std::condition_variable turn_;
   std::unordered_map<std::uint64_t, std::string> answers_;  // empty: not yet
   std::uint64_t next_ticket_ = 1;
-  bool reading_ = false;
+  bool reading_ = false;    // a thread waits for the socket, or
+  bool taking_in_ = false;  // takes in what was there
   int waiting_ = 0;
   std::uint32_t watched_ = 0;  // what epoll_ watches the socket for
   wire::Seal seals_;

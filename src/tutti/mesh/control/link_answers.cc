@@ -40,8 +40,9 @@ std::optional<std::string> Link::wait(std::uint64_t ticket, Deadline until, Site
     const auto now = Clock::now();
     const bool is_late = until && *until <= now;
     if (reading_) {
-      if (is_late) break;
-      if (until) {
+      // Also when it is late, the answer may be on its way: with who reads, or still in the socket.
+      if (is_late && !taking_in_ && !has_more(0)) break;
+      if (until && !is_late) {
         turn_.wait_until(lock, *until);
       } else {
         turn_.wait(lock);
@@ -50,13 +51,12 @@ std::optional<std::string> Link::wait(std::uint64_t ticket, Deadline until, Site
     }
     reading_ = true;
     lock.unlock();
-    pollfd entry{socket_.get(), POLLIN, 0};
     // Also when it is late: the answer may have come while this process was stopped.
-    const bool has_more = poll(&entry, 1, until ? milliseconds_until(*until, now) : -1) > 0;
-    if (has_more) read();
+    const bool has_some = has_more(until ? milliseconds_until(*until, now) : -1);
+    if (has_some) read();
     lock.lock();
     reading_ = false;
-    if (is_late && !has_more) break;
+    if (is_late && !has_some) break;
   }
   // Who goes, however it ends, leaves the reading to another.
   if (--waiting_ > 0) turn_.notify_all();
@@ -71,7 +71,23 @@ void Link::wait_for_abort(Clock::time_point until) {
   turn_.wait_until(lock, until, [this] { return aborted_ || !ended_.empty(); });
 }
 
+bool Link::has_more(int milliseconds) const {
+  pollfd entry{socket_.get(), POLLIN, 0};
+  return poll(&entry, 1, milliseconds) > 0;
+}
+
 void Link::read() {
+  const auto set_taking_in = [this](bool value) {
+    const std::lock_guard lock(mutex_);
+    taking_in_ = value;
+    if (!value && waiting_ > 1) turn_.notify_all();
+  };
+  set_taking_in(true);
+  take_in();
+  set_taking_in(false);
+}
+
+void Link::take_in() {
   std::array<char, 16384> buffer;
   const ssize_t got = recv(socket_.get(), buffer.data(), buffer.size(), 0);
   if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
@@ -123,7 +139,6 @@ void Link::dispatch(std::string_view message) {
       const auto found = answers_.find(in.u64());
       if (found == answers_.end()) return;
       found->second = message;
-      if (waiting_ > 1) turn_.notify_all();
       return;
     }
     case Answer::progress: {
