@@ -1,10 +1,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <future>
 #include <string>
 #include <thread>
 
 #include "control/served.h"
+#include "tutti/base/log.h"
 
 namespace tutti {
 namespace {
@@ -68,6 +71,55 @@ TEST(TheStore, IsBoundedAndSaysSo) {
   EXPECT_EQ(zero->get("a", std::nullopt)[0], 'c');
   EXPECT_THROW(zero->put("c", std::string(1'000'000, 'c')), InvalidArgument);
   EXPECT_THROW(zero->put(std::string(5'000, 'k'), ""), InvalidArgument);
+}
+
+TEST(TheStore, CallsWhoDoesNotWaitForAKey) {
+  const Served served(2);
+  const auto zero = served.join(0);
+  const auto one = served.join(1);
+  std::promise<std::string> early;
+  std::promise<std::string> late;
+  const auto give_to = [](std::promise<std::string>& to) { return [&to](const std::string& value) { to.set_value(value); }; };
+  zero->when_put("early", give_to(early));
+  one->tell("early", "a", {0, 1});
+  EXPECT_EQ(early.get_future().get(), "a");
+  one->put("late", "b");
+  zero->when_put("late", give_to(late));
+  EXPECT_EQ(late.get_future().get(), "b");
+}
+
+TEST(TheStore, CallsNobodyWhoHasForgotten) {
+  const Served served(2);
+  const auto zero = served.join(0);
+  const auto one = served.join(1);
+  std::atomic<int> calls = 0;
+  std::promise<void> last;
+  zero->forget(zero->when_put("key", [&](const std::string&) { ++calls; }));
+  zero->when_put("key", [&](const std::string&) { last.set_value(); });
+  one->put("key", "value");
+  last.get_future().wait();
+  EXPECT_EQ(calls, 0);
+}
+
+TEST(TheStore, LetsACallAskAndTell) {
+  const Served served(2);
+  const auto zero = served.join(0);
+  const auto one = served.join(1);
+  one->when_put("question", [&](const std::string& asked) { one->tell("answer", asked + "!", {0, 1}); });
+  zero->tell("question", "a", {0, 1});
+  EXPECT_EQ(zero->get("answer", std::nullopt), "a!");
+}
+
+TEST(TheStore, LogsWhatItHasNoRoomForWhereNobodyWaits) {
+  CoordinatorOptions options;
+  options.store_limit = 1'000;
+  const Served served(1, options);
+  const auto zero = served.join(0);
+  std::promise<std::string> logged;
+  set_log_sink([&](LogLevel, std::string_view line) { logged.set_value(std::string(line)); });
+  zero->tell("key", std::string(2'000, 'a'), {0});
+  EXPECT_THAT(logged.get_future().get(), HasSubstr("the store is full"));
+  set_log_sink({});
 }
 
 }  // namespace

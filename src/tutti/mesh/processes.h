@@ -42,6 +42,9 @@ class ProcessGroup {
   // Where its collectives run.
   [[nodiscard]] Stream& stream() noexcept { return stream_; }
 
+  // Answers the others from the member's thread, until another one does.
+  void keep(std::shared_ptr<const void> listener) noexcept { listener_ = std::move(listener); }
+
   // From the member's thread.
   void lose(int rank, const std::string& why, std::uint64_t ended);
   void break_circle(const MeetingReport& report);
@@ -70,6 +73,7 @@ class ProcessGroup {
   std::string lost_;              // why; empty: nobody ever was
   std::uint64_t ended_ = 0;       // the number of that end
   std::vector<std::unique_ptr<DeviceLine>> lines_;
+  std::shared_ptr<const void> listener_;
 };
 
 // Joins the job if it was not joined yet.

@@ -52,8 +52,7 @@ FitRun::FitRun(Trainer& trainer, const Batches& data, const FitOptions& options,
       data_(trainer.at_hand(data, "fit", site)),
       validation_(validation_of(trainer, options, site, &Trainer::at_hand)),
       progress_(output_of(options), verbosity_of(options), usual_columns()),
-      // Processes would stop after different steps, and wait for each other.
-      interrupts_(options.stop_at_interrupt && trainer.is_of_one_process()),
+      interrupts_(options.stop_at_interrupt),
       names_(trainer.names()),
       optimizer_variables_(named_variables(*trainer.optimizer_)),
       position_{.epoch = options.first_epoch} {
@@ -67,6 +66,8 @@ History FitRun::run() {
   epoch_ = position_.epoch;
   each_callback(&Callback::on_begin);
   if (!options_.resume.empty()) restore(options_.resume);
+  if (options_.stop_at_interrupt && !trainer_.is_of_one_process())
+    last_step_.emplace(trainer_.strategy_->mesh(), history_.steps, site_);
   done_ = {.epoch = position_.epoch, .step = position_.batch};
   while (position_.epoch < options_.epochs && !is_over()) run_epoch();
   settle(true);
@@ -90,7 +91,7 @@ void FitRun::run_epoch() {
     Destination::Feed feed(trainer_.destination_, data_, position_, site_);
     while (!is_over()) {
       const std::optional<SharedBatch> batch = feed.next();
-      if (!batch || is_over()) break;
+      if (!batch || is_over() || !may_begin()) break;
       trainer_.learn(*batch);
       examples_ += batch->rows;
       examples_here_ += batch->rows_here();
@@ -264,8 +265,16 @@ void FitRun::check_finite(double loss, std::int64_t epoch, bool is_of_all) {
 
 void FitRun::check_interrupt() {
   if (history_.was_interrupted || !interrupts_.came()) return;
+  if (last_step_ && position_.epoch < options_.epochs) return last_step_->ask();
   history_.was_interrupted = true;
   if (position_.epoch < options_.epochs) stop("Ctrl-C");
+}
+
+bool FitRun::may_begin() {
+  if (!last_step_ || last_step_->may_begin(history_.steps + 1)) return true;
+  history_.was_interrupted = true;
+  stop("Ctrl-C");
+  return false;
 }
 
 bool FitRun::is_over() {

@@ -9,6 +9,7 @@
 
 #include "tutti/exec/stream.h"
 #include "tutti/hal/point.h"
+#include "tutti/mesh/last_step.h"
 #include "tutti/ops/reading.h"
 #include "tutti/train/interrupts.h"
 #include "tutti/train/trainer.h"
@@ -74,6 +75,8 @@ class FitRun final : public Training {
   void check_interrupt();
   // No further step; asks whether Ctrl-C came.
   [[nodiscard]] bool is_over();
+  // Of the next step: over processes, Ctrl-C at one of them stops all before the same.
+  [[nodiscard]] bool may_begin();
   // Until the device has done all that was submitted, with the bar.
   void await_steps();
   // Of the first epoch whose values have not come, with the steps that the device has done.
@@ -101,6 +104,7 @@ class FitRun final : public Training {
   const Batches validation_;
   Progress progress_;
   Interrupts interrupts_;
+  std::optional<LastStep> last_step_;  // over processes
   const std::vector<std::string> names_;
   const Trainer::NamedVariables optimizer_variables_;
 

@@ -31,7 +31,8 @@ struct FitOptions {
   std::string resume = {};      // goes on from this checkpoint, with the same bits as if it had never stopped
   // Else fit says once that the loss is not finite, and goes on. Over processes it ends with the epoch, in all of them.
   bool stop_at_nan = false;
-  // Ctrl-C ends the training, not the program; a second one does. Not over processes, where it is left as it is.
+  // Ctrl-C ends the training, not the program; a second one does. Over processes one that hears it stops all of them after the
+  // same step.
   bool stop_at_interrupt = true;
 };
 

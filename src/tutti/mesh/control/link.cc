@@ -142,9 +142,16 @@ std::uint64_t Link::open_ticket() {
   return next_ticket_++;
 }
 
+std::uint64_t Link::open_ticket(std::function<void(const std::string& answer)> call) {
+  const std::lock_guard lock(mutex_);
+  called_.emplace(next_ticket_, std::move(call));
+  return next_ticket_++;
+}
+
 void Link::close_ticket(std::uint64_t ticket) noexcept {
   const std::lock_guard lock(mutex_);
   answers_.erase(ticket);
+  called_.erase(ticket);
 }
 
 void Link::on_loss(std::function<void(int, const std::string&, std::uint64_t)> call) {

@@ -49,6 +49,8 @@ class Link {
   // A ticket for which an answer will be kept until it is taken or forgotten.
   std::uint64_t open_ticket();
   void close_ticket(std::uint64_t ticket) noexcept;
+  // As open_ticket; nobody waits for it, the link's own thread calls with the answer.
+  std::uint64_t open_ticket(std::function<void(const std::string& answer)> call);
   // Frames for the coordinator. Throws what ended the link.
   void send(std::string_view frames, Site site);
   // As send, where there is nobody to throw to.
@@ -84,6 +86,7 @@ class Link {
     std::uint64_t ended = never_back;
     std::optional<MeetingReport> stuck = {};
     std::optional<Question> asked = {};
+    std::function<void()> answered = {};
   };
 
   void run();
@@ -118,7 +121,8 @@ class Link {
 
   mutable std::mutex mutex_;
   std::condition_variable turn_;
-  std::unordered_map<std::uint64_t, std::string> answers_;  // empty: not yet
+  std::unordered_map<std::uint64_t, std::string> answers_;                             // empty: not yet
+  std::unordered_map<std::uint64_t, std::function<void(const std::string&)>> called_;  // that nobody waits for
   std::uint64_t next_ticket_ = 1;
   bool reading_ = false;    // a thread waits for the socket, or
   bool taking_in_ = false;  // takes in what was there

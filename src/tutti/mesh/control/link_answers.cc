@@ -136,9 +136,10 @@ void Link::dispatch(std::string_view message) {
     case Answer::withdrawn:
     case Answer::gone:
     case Answer::explained: {
-      const auto found = answers_.find(in.u64());
-      if (found == answers_.end()) return;
-      found->second = message;
+      const std::uint64_t ticket = in.u64();
+      if (const auto found = answers_.find(ticket); found != answers_.end()) found->second = message;
+      if (auto called = called_.extract(ticket))
+        tell_news({.answered = [call = std::move(called.mapped()), answer = std::string(message)] { call(answer); }});
       return;
     }
     case Answer::progress: {

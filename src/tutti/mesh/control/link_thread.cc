@@ -82,7 +82,9 @@ void Link::deliver_news() {
   std::vector<News> kept;
   std::vector<News> told;
   for (News& news : news_) {
-    const bool is_wanted = news.asked ? on_question_ != nullptr : news.stuck ? on_deadlock_ != nullptr : on_loss_ != nullptr;
+    const bool is_wanted = news.answered || (news.asked   ? on_question_ != nullptr
+                                             : news.stuck ? on_deadlock_ != nullptr
+                                                          : on_loss_ != nullptr);
     (is_wanted ? told : kept).push_back(std::move(news));
   }
   news_ = std::move(kept);
@@ -92,7 +94,9 @@ void Link::deliver_news() {
   lock.unlock();
   for (const News& news : told) {
     try {
-      if (news.asked) {
+      if (news.answered) {
+        news.answered();
+      } else if (news.asked) {
         const bool still = on_question(news.asked->wait);
         send_quietly(message(Request::still_waits, [&](wire::FieldWriter& out) {
           out.u64(news.asked->wait).u64(news.asked->number).u8(still ? 1 : 0);
@@ -103,7 +107,7 @@ void Link::deliver_news() {
         on_loss(news.rank, news.why, news.ended);
       }
     } catch (const std::exception& error) {
-      log(LogLevel::error, text("what was to be done at a loss failed: ", error.what()));
+      log(LogLevel::error, text("what was to be done when the coordinator spoke failed: ", error.what()));
     }
   }
 }

@@ -57,6 +57,13 @@ control::Call call_of(const Meeting& meeting, const Membership& who) {
   throw InvalidState(text("the coordinator declined: ", in.text(control::longest_why)), site);
 }
 
+void check_not_declined(const std::string& answer, Site site) {
+  FieldReader in(answer);
+  const auto kind = static_cast<Answer>(in.u8());
+  in.u64();
+  if (kind == Answer::declined) throw_declined(in, site);
+}
+
 class RemoteArrival final : public Arrival {
  public:
   RemoteArrival(std::shared_ptr<Link> link, std::shared_ptr<Unanswered> unanswered, const Meeting& meeting, const Membership& who,
@@ -223,6 +230,30 @@ class RemoteMember final : public Member {
     return text_in(*answer);
   }
 
+  void tell(const std::string& key, const std::string& value, const std::vector<int>& ranks, Site site) override {
+    check_length("key", key, control::longest_key, site);
+    check_length("value", value, control::longest_value, site);
+    const std::uint64_t ticket = link_->open_ticket([site](const std::string& answer) { check_not_declined(answer, site); });
+    link_->send(control::message(Request::put, [&](FieldWriter& out) { out.u64(ticket).text(key).text(value).ranks(ranks); }),
+                site);
+  }
+
+  std::uint64_t when_put(const std::string& key, std::function<void(const std::string&)> call, Site site) override {
+    check_length("key", key, control::longest_key, site);
+    const std::uint64_t ticket = link_->open_ticket([call = std::move(call), site](const std::string& answer) {
+      check_not_declined(answer, site);
+      call(text_in(answer));
+    });
+    link_->send(control::message(Request::get, [&](FieldWriter& out) { out.u64(ticket).text(key).ranks({}).u64(0); }), site);
+    return ticket;
+  }
+
+  void forget(std::uint64_t number) noexcept override {
+    if (link_->forked()) return;
+    link_->close_ticket(number);
+    link_->send_quietly(control::message(Request::forget, [&](FieldWriter& out) { out.u64(number); }));
+  }
+
   void abort(const std::string& why) override {
     const std::string told = why.substr(0, control::longest_why);
     link_->send(control::message(Request::abort, [&](FieldWriter& out) { out.text(told); }), Site());
@@ -297,14 +328,10 @@ class RemoteMember final : public Member {
       throw;
     }
     if (!answer) {
-      link_->close_ticket(ticket);
-      link_->send_quietly(control::message(Request::forget, [&](FieldWriter& out) { out.u64(ticket); }));
+      forget(ticket);
       return std::nullopt;
     }
-    FieldReader in(*answer);
-    const auto kind = static_cast<Answer>(in.u8());
-    in.u64();
-    if (kind == Answer::declined) throw_declined(in, site);
+    check_not_declined(*answer, site);
     return answer;
   }
 

@@ -98,6 +98,12 @@ class Member {
   virtual std::string put_if_absent(const std::string& key, const std::string& value, const std::vector<int>& ranks,
                                     Deadline deadline, Site site = {}) = 0;
 
+  // Neither waits. As put, for whoever asks later:
+  virtual void tell(const std::string& key, const std::string& value, const std::vector<int>& ranks, Site site = {}) = 0;
+  // Called from the member's thread, once somebody has put the key. The number is for forget().
+  virtual std::uint64_t when_put(const std::string& key, std::function<void(const std::string& value)> call, Site site = {}) = 0;
+  virtual void forget(std::uint64_t number) noexcept = 0;
+
   // Every member's pending and later calls fail with this.
   virtual void abort(const std::string& why) = 0;
 
