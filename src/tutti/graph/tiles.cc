@@ -17,11 +17,11 @@ namespace tutti::graph {
 namespace {
 
 constexpr std::int64_t line_bytes = 64;
-// A tile's values and the elements that come and go beside them stay in the first cache; but a call of a kernel costs as much as
-// a few hundred elements.
-constexpr std::int64_t cache_bytes = 40 * 1024;
+// A tile's values and the elements that come and go beside them stay in a core's own caches. In the first one alone they would
+// be too short: a call of a kernel costs as much as a few hundred elements, and the processor fetches ahead within a stretch.
+constexpr std::int64_t cache_bytes = 128 * 1024;
 constexpr std::int64_t fewest_in_tile = 1024;
-constexpr std::int64_t most_in_tile = 4096;
+constexpr std::int64_t most_in_tile = 8192;
 // What a group reads and writes does not stay in the last cache: as kernels decide for themselves (kernels/cpu/streaming.h).
 constexpr std::int64_t large_bytes = std::int64_t{32} << 20U;
 constexpr std::int64_t elements_per_core = 32768;  // of one call; below, another core costs more than it saves

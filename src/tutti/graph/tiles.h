@@ -1,5 +1,5 @@
 // A group of element-wise calls as one pass over memory, on the host's cores: tile by tile, by all calls in turn. What passes
-// between them lies in the first cache of whoever works on the tile, and nowhere else. The last one may reduce rows.
+// between them lies in the caches of the core that works on the tile, and nowhere else. The last one may reduce rows.
 #pragma once
 
 #include <array>
