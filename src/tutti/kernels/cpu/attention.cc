@@ -80,6 +80,16 @@ class Heads {
   }
   [[nodiscard]] double scale() const { return attributes_.scale; }
 
+  // The keys that a strip works on, from the first one on. What a causal rule hides from all its queries is left out; not where
+  // a mask may hide the rest too, for then a query sees all of them alike.
+  [[nodiscard]] std::int64_t reach(std::int64_t first, std::int64_t count) const {
+    return attributes_.causal && mask_ == nullptr ? std::min(keys(), first + count) : keys();
+  }
+  // Of these, those before it may be seen.
+  [[nodiscard]] std::int64_t end_of(std::int64_t query, std::int64_t reach) const {
+    return attributes_.causal ? std::min(reach, query + 1) : reach;
+  }
+  [[nodiscard]] bool has_mask() const { return mask_ != nullptr; }
   [[nodiscard]] bool sees(std::int64_t batch, std::int64_t head, std::int64_t query, std::int64_t key) const {
     if (attributes_.causal && key > query) return false;
     if (mask_ == nullptr) return true;
@@ -89,24 +99,26 @@ class Heads {
     return mask_->data[along(0, batch) + along(1, head) + along(2, query) + along(3, key)] != std::byte{0};
   }
   [[nodiscard]] bool sees_any(std::int64_t batch, std::int64_t head, std::int64_t query) const {
+    if (mask_ == nullptr) return true;
     for (std::int64_t key = 0; key < keys(); ++key) {
       if (sees(batch, head, query, key)) return true;
     }
     return false;
   }
-  [[nodiscard]] bool sees_all() const { return !attributes_.causal && mask_ == nullptr; }
 
-  // How well queries first ... first + count - 1 match every key, in rows.
+  // How well queries first ... first + count - 1 match the keys in reach, in rows.
   template <class W>
   void match(std::int64_t batch, std::int64_t head, std::int64_t first, std::int64_t count, W* to) const {
     Serial alone;
-    multiply(rows_of(head_of(query_, batch, head), first, count), transposed(head_of(key_, batch, head)),
-             dense_matrix(to, count, keys()), alone);
+    const std::int64_t length = reach(first, count);
+    multiply(rows_of(head_of(query_, batch, head), first, count), transposed(rows_of(head_of(key_, batch, head), 0, length)),
+             dense_matrix(to, count, length), alone);
     for (std::int64_t i = 0; i < count; ++i) {
-      W* const row = to + i * keys();
-      for (std::int64_t j = 0; j < keys(); ++j) row[j] *= static_cast<W>(scale());
-      if (sees_all()) continue;
-      for (std::int64_t j = 0; j < keys(); ++j) {
+      W* const row = to + i * length;
+      const std::int64_t end = end_of(first + i, length);
+      for (std::int64_t j = 0; j < end; ++j) row[j] *= static_cast<W>(scale());
+      std::fill(row + end, row + length, static_cast<W>(unseen_match));
+      for (std::int64_t j = 0; has_mask() && j < end; ++j) {
         if (!sees(batch, head, first + i, j)) row[j] = static_cast<W>(unseen_match);
       }
     }
@@ -131,11 +143,12 @@ void attend(const KernelCall& call, Parallel& parallel) {
     const std::int64_t head = task / strips % heads.heads();
     const std::int64_t first = task % strips * heads.strip();
     const std::int64_t count = std::min(heads.strip(), heads.queries() - first);
-    const auto weights = room_of<W>(count * heads.keys());
+    const std::int64_t reach = heads.reach(first, count);
+    const auto weights = room_of<W>(count * reach);
     heads.match(batch, head, first, count, weights.get());
     for (std::int64_t i = 0; i < count; ++i) {
-      W* const row = weights.get() + i * heads.keys();
-      const auto length = static_cast<std::size_t>(heads.keys());
+      W* const row = weights.get() + i * reach;
+      const auto length = static_cast<std::size_t>(reach);
       const W largest = length > 0 ? rows.max(row, length) : W{0};
       const double sum = rows.exp_sum(row, largest, row, length);
       rows.scale(row, static_cast<W>(1 / sum), row, length);
@@ -143,7 +156,7 @@ void attend(const KernelCall& call, Parallel& parallel) {
           static_cast<W>(static_cast<double>(largest) + std::log(sum));
     }
     Serial alone;
-    multiply(dense_matrix(weights.get(), count, heads.keys()), head_of(call.in(2), batch, head),
+    multiply(dense_matrix(weights.get(), count, reach), rows_of(head_of(call.in(2), batch, head), 0, reach),
              rows_of(head_of(call.out(), batch, head), first, count), alone);
   });
 }
@@ -156,10 +169,12 @@ struct Sum {
   std::unique_ptr<W[]> total = std::make_unique<W[]>(static_cast<std::size_t>(rows * columns));
   std::unique_ptr<W[]> part = room_of<W>(rows * columns);
 
+  // To as many of the first rows as a has.
   void add_product(const Operand& a, const Operand& b) {
     Serial alone;
-    multiply(a, b, dense_matrix(part.get(), rows, columns), alone);
-    for (std::int64_t i = 0; i < rows * columns; ++i) total[static_cast<std::size_t>(i)] += part[static_cast<std::size_t>(i)];
+    const std::int64_t some = a.axes[0].size;
+    multiply(a, b, dense_matrix(part.get(), some, columns), alone);
+    for (std::int64_t i = 0; i < some * columns; ++i) total[static_cast<std::size_t>(i)] += part[static_cast<std::size_t>(i)];
   }
 };
 
@@ -187,12 +202,13 @@ void attend_back(const KernelCall& call, Parallel& parallel) {
     Sum<W> of_value{keys, width};
     for (std::int64_t first = 0; first < heads.queries(); first += heads.strip()) {
       const std::int64_t count = std::min(heads.strip(), heads.queries() - first);
-      const Operand p = dense_matrix(weights.get(), count, keys);
-      const Operand ds = dense_matrix(slopes.get(), count, keys);
+      const std::int64_t reach = heads.reach(first, count);
+      const Operand p = dense_matrix(weights.get(), count, reach);
+      const Operand ds = dense_matrix(slopes.get(), count, reach);
       const Operand g = rows_of(head_of(given, batch, head), first, count);
       const Operand q = rows_of(head_of(query, batch, head), first, count);
       heads.match(batch, head, first, count, weights.get());
-      multiply(g, transposed(head_of(value, batch, head)), ds, alone);
+      multiply(g, transposed(rows_of(head_of(value, batch, head), 0, reach)), ds, alone);
       read_rows(rows_of(head_of(out, batch, head), first, count), result.get());
       read_rows(g, gradient.get());
       for (std::int64_t i = 0; i < count; ++i) {
@@ -203,21 +219,23 @@ void attend_back(const KernelCall& call, Parallel& parallel) {
         for (std::int64_t j = 0; j < width; ++j)
           d += static_cast<double>(result[static_cast<std::size_t>(i * width + j)]) *
                static_cast<double>(gradient[static_cast<std::size_t>(i * width + j)]);
-        W* const row = weights.get() + i * keys;
+        W* const row = weights.get() + i * reach;
         if (heads.sees_any(batch, head, first + i)) {
-          (void)line_rows<W>().exp_sum(row, total, row, static_cast<std::size_t>(keys));
+          (void)line_rows<W>().exp_sum(row, total, row, static_cast<std::size_t>(reach));
         } else {  // the total is too large to hold how many there are
-          std::fill(row, row + keys, 1 / static_cast<W>(keys));
+          std::fill(row, row + reach, 1 / static_cast<W>(keys));
         }
-        for (std::int64_t j = 0; j < keys; ++j) {
-          const auto at = static_cast<std::size_t>(i * keys + j);
-          const bool is_seen = heads.sees_all() || heads.sees(batch, head, first + i, j);
-          slopes[at] = is_seen ? weights[at] * (slopes[at] - static_cast<W>(d)) * static_cast<W>(heads.scale()) : W{0};
+        W* const slope = slopes.get() + i * reach;
+        const std::int64_t end = heads.end_of(first + i, reach);
+        for (std::int64_t j = 0; j < end; ++j) slope[j] = row[j] * (slope[j] - static_cast<W>(d)) * static_cast<W>(heads.scale());
+        std::fill(slope + end, slope + reach, W{0});
+        for (std::int64_t j = 0; heads.has_mask() && j < end; ++j) {
+          if (!heads.sees(batch, head, first + i, j)) slope[j] = 0;
         }
       }
       of_value.add_product(transposed(p), g);
       of_key.add_product(transposed(ds), q);
-      multiply(ds, head_of(key, batch, head), rows_of(head_of(call.out(0), batch, head), first, count), alone);
+      multiply(ds, rows_of(head_of(key, batch, head), 0, reach), rows_of(head_of(call.out(0), batch, head), first, count), alone);
     }
     write_rows(of_key.total.get(), head_of(call.out(1), batch, head));
     write_rows(of_value.total.get(), head_of(call.out(2), batch, head));
