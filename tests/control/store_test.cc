@@ -74,11 +74,11 @@ TEST(TheStore, IsBoundedAndSaysSo) {
 }
 
 TEST(TheStore, CallsWhoDoesNotWaitForAKey) {
+  std::promise<std::string> early;
+  std::promise<std::string> late;
   const Served served(2);
   const auto zero = served.join(0);
   const auto one = served.join(1);
-  std::promise<std::string> early;
-  std::promise<std::string> late;
   const auto give_to = [](std::promise<std::string>& to) { return [&to](const std::string& value) { to.set_value(value); }; };
   zero->when_put("early", give_to(early));
   one->tell("early", "a", {0, 1});
@@ -89,11 +89,11 @@ TEST(TheStore, CallsWhoDoesNotWaitForAKey) {
 }
 
 TEST(TheStore, CallsNobodyWhoHasForgotten) {
+  std::atomic<int> calls = 0;
+  std::promise<void> last;
   const Served served(2);
   const auto zero = served.join(0);
   const auto one = served.join(1);
-  std::atomic<int> calls = 0;
-  std::promise<void> last;
   zero->forget(zero->when_put("key", [&](const std::string&) { ++calls; }));
   zero->when_put("key", [&](const std::string&) { last.set_value(); });
   one->put("key", "value");

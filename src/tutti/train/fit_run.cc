@@ -66,13 +66,14 @@ History FitRun::run() {
   epoch_ = position_.epoch;
   each_callback(&Callback::on_begin);
   if (!options_.resume.empty()) restore(options_.resume);
-  if (options_.stop_at_interrupt && !trainer_.is_of_one_process())
-    last_step_.emplace(trainer_.strategy_->mesh(), history_.steps, site_);
+  if (!trainer_.is_of_one_process()) last_step_.emplace(trainer_.strategy_->mesh(), history_.steps, site_);
   done_ = {.epoch = position_.epoch, .step = position_.batch};
   while (position_.epoch < options_.epochs && !is_over()) run_epoch();
   settle(true);
-  check_interrupt();
+  if (!last_step_) check_interrupt();
   each_callback(&Callback::on_end);
+  if (last_step_ && is_stopped_) await_others();
+  if (last_step_ && interrupts_.came()) history_.was_interrupted = true;  // which callbacks would take for a word to all
   return std::move(history_);
 }
 
@@ -265,9 +266,14 @@ void FitRun::check_finite(double loss, std::int64_t epoch, bool is_of_all) {
 
 void FitRun::check_interrupt() {
   if (history_.was_interrupted || !interrupts_.came()) return;
-  if (last_step_ && position_.epoch < options_.epochs) return last_step_->ask();
+  if (last_step_) return last_step_->ask();
   history_.was_interrupted = true;
   if (position_.epoch < options_.epochs) stop("Ctrl-C");
+}
+
+void FitRun::await_others() {
+  const AllowSync once("fit waits until all processes have stopped", site_);
+  static_cast<void>(read_async<double>(trainer_.all_sums(*trainer_.learnt_), site_).get_all(Intent::store, site_));
 }
 
 bool FitRun::may_begin() {

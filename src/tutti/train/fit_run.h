@@ -73,6 +73,8 @@ class FitRun final : public Training {
   // `is_of_all`: every process has the same loss at the same place.
   void check_finite(double loss, std::int64_t epoch, bool is_of_all);
   void check_interrupt();
+  // A program that ends leaves the work that others wait for undone.
+  void await_others();
   // No further step; asks whether Ctrl-C came.
   [[nodiscard]] bool is_over();
   // Of the next step: over processes, Ctrl-C at one of them stops all before the same.

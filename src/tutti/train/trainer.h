@@ -32,7 +32,7 @@ struct FitOptions {
   // Else fit says once that the loss is not finite, and goes on. Over processes it ends with the epoch, in all of them.
   bool stop_at_nan = false;
   // Ctrl-C ends the training, not the program; a second one does. Over processes one that hears it stops all of them after the
-  // same step.
+  // same step, also those that do not listen themselves.
   bool stop_at_interrupt = true;
 };
 

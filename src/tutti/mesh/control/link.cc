@@ -149,9 +149,10 @@ std::uint64_t Link::open_ticket(std::function<void(const std::string& answer)> c
 }
 
 void Link::close_ticket(std::uint64_t ticket) noexcept {
+  decltype(called_)::node_type let_go;  // behind the lock
   const std::lock_guard lock(mutex_);
   answers_.erase(ticket);
-  called_.erase(ticket);
+  let_go = called_.extract(ticket);
 }
 
 void Link::on_loss(std::function<void(int, const std::string&, std::uint64_t)> call) {

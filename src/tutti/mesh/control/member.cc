@@ -233,9 +233,9 @@ class RemoteMember final : public Member {
   void tell(const std::string& key, const std::string& value, const std::vector<int>& ranks, Site site) override {
     check_length("key", key, control::longest_key, site);
     check_length("value", value, control::longest_value, site);
-    const std::uint64_t ticket = link_->open_ticket([site](const std::string& answer) { check_not_declined(answer, site); });
-    link_->send(control::message(Request::put, [&](FieldWriter& out) { out.u64(ticket).text(key).text(value).ranks(ranks); }),
-                site);
+    send_with(
+        link_->open_ticket([site](const std::string& answer) { check_not_declined(answer, site); }), Request::put,
+        [&](FieldWriter& out) { out.text(key).text(value).ranks(ranks); }, site);
   }
 
   std::uint64_t when_put(const std::string& key, std::function<void(const std::string&)> call, Site site) override {
@@ -244,7 +244,8 @@ class RemoteMember final : public Member {
       check_not_declined(answer, site);
       call(text_in(answer));
     });
-    link_->send(control::message(Request::get, [&](FieldWriter& out) { out.u64(ticket).text(key).ranks({}).u64(0); }), site);
+    send_with(
+        ticket, Request::get, [&](FieldWriter& out) { out.text(key).ranks({}).u64(0); }, site);
     return ticket;
   }
 
@@ -309,12 +310,8 @@ class RemoteMember final : public Member {
     return std::string(in.text(control::longest_value));
   }
 
-  // Nothing: the deadline passed, and the coordinator was told to forget it.
   template <class Fields>
-  std::optional<std::string> ask(Request request, const Fields& fields, Deadline deadline, Site site) {
-    link_->check(site);
-    const std::uint64_t ticket = link_->open_ticket();
-    std::optional<std::string> answer;
+  void send_with(std::uint64_t ticket, Request request, const Fields& fields, Site site) {
     try {
       link_->send(control::message(request,
                                    [&](FieldWriter& out) {
@@ -322,6 +319,20 @@ class RemoteMember final : public Member {
                                      fields(out);
                                    }),
                   site);
+    } catch (...) {
+      link_->close_ticket(ticket);
+      throw;
+    }
+  }
+
+  // Nothing: the deadline passed, and the coordinator was told to forget it.
+  template <class Fields>
+  std::optional<std::string> ask(Request request, const Fields& fields, Deadline deadline, Site site) {
+    link_->check(site);
+    const std::uint64_t ticket = link_->open_ticket();
+    send_with(ticket, request, fields, site);
+    std::optional<std::string> answer;
+    try {
       answer = link_->wait(ticket, deadline, site);
     } catch (...) {
       link_->close_ticket(ticket);

@@ -100,7 +100,8 @@ class Member {
 
   // Neither waits. As put, for whoever asks later:
   virtual void tell(const std::string& key, const std::string& value, const std::vector<int>& ranks, Site site = {}) = 0;
-  // Called from the member's thread, once somebody has put the key. The number is for forget().
+  // Called from the member's thread, once somebody has put the key. The number is for forget(), after which a call may still be
+  // under way.
   virtual std::uint64_t when_put(const std::string& key, std::function<void(const std::string& value)> call, Site site = {}) = 0;
   virtual void forget(std::uint64_t number) noexcept = 0;
 
