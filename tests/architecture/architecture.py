@@ -207,6 +207,10 @@ def violations(root):
         folder = root / "src/tutti" / module
         if not (folder / "README.md").exists():
             yield f"src/tutti/{module} has no README.md"
+    table = (root / "README.md").read_text()
+    for path in sorted((root / "src/tutti").rglob("README.md")):
+        if f"({path.relative_to(root)})" not in table:
+            yield f"README.md does not list {path.parent.relative_to(root)} among the modules"
 
     used_exemptions = set()
     for path in sorted((root / "src").rglob("*")):

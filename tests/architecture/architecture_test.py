@@ -10,6 +10,7 @@ sys.dont_write_bytecode = True
 import architecture
 
 GOOD = {
+    "README.md": "".join(f"| [it](src/tutti/{module}/README.md) |\n" for module in ("base", "hal", "memory", "backends/cpu", "backends/cuda")),
     "src/tutti/CMakeLists.txt": "tutti_module(base)\ntutti_module(hal USES base)\ntutti_module(memory USES hal)\n"
     "tutti_module(backends/cpu USES hal)  # tutti_module(not_this)\n",
     "src/tutti/tutti.h": '// Everything.\n#pragma once\n#include "tutti/memory/pool.h"\n',
@@ -126,6 +127,9 @@ class Architecture(unittest.TestCase):
     def test_catches_a_module_without_a_readme(self):
         self.catches({"src/tutti/memory/README.md": None}, "src/tutti/memory has no README.md")
         self.catches({"src/tutti/backends/cpu/README.md": None}, "src/tutti/backends/cpu has no README.md")
+
+    def test_catches_a_module_that_is_not_in_the_table(self):
+        self.catches({"src/tutti/trace/README.md": "# trace\n"}, "README.md does not list src/tutti/trace")
 
     def test_catches_files_that_grew_too_long(self):
         self.catches({"src/tutti/memory/big.cc": "int x;\n" * 500}, "500 lines")
