@@ -109,6 +109,7 @@ Trained train(const MirroredStrategy& strategy, const Examples& data, const Exam
     if (training.step() == last_epoch && own_recording) journal::start();
     if (training.step() == last_epoch + batches) submitted = waited_so_far();
   });
+  if (last_epoch == 0 && own_recording) journal::start();
   const Nanoseconds begin = now();
   const History history =
       model.fit(in_batches(data),

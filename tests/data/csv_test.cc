@@ -1,6 +1,8 @@
 // Tables in text are read with their names, or refused at a line and a column.
 #include <gmock/gmock.h>
 
+#include <cmath>
+
 #include "data/saved_files.h"
 
 namespace tutti::testing_data {
@@ -50,7 +52,18 @@ TEST_F(Csv, MissingFieldsMeanWhatTheCallerSays) {
   expect_same(loaded("a,b\n1,\n", {.missing = -1}).values, constant({{1.0F, -1.0F}}));
 }
 
+TEST_F(Csv, TakesBlanksBetweenQuotedFieldsAndVerySmallNumbers) {
+  const CsvTable table = loaded("\"a\" \"b\"\n1 \"2\"\n", {.delimiter = ' '});
+  EXPECT_THAT(table.columns, ElementsAre("a", "b"));
+  expect_same(table.values, constant({{1.0F, 2.0F}}));
+  expect_same(loaded("a,b,c\n1e-50,-1e-42,+5\n").values, constant({{0.0F, -1e-42F, 5.0F}}));
+}
+
 TEST_F(Csv, IsRefusedAtThePlaceOfTheFault) {
+  EXPECT_THAT(refusal_of("a\n+-5\n"), HasSubstr("\"+-5\" is no number"));
+  EXPECT_THAT(refusal_of("a\n1e50\n"), HasSubstr("\"1e50\" does not fit"));
+  for (const double missing : {0.5, 1e19, std::nan("")})
+    EXPECT_THROW(loaded("a,b\n1,\n", {.dtype = DType::i64, .missing = missing}), InvalidArgument) << missing;
   EXPECT_THAT(refusal_of("a,b\n1,2\n3,x4\n"), HasSubstr("line 3, column 2: \"x4\" is no number"));
   EXPECT_THAT(refusal_of("a,b\n1,2\n3\n"), HasSubstr("line 3, column 1: the line has 1 fields, those before it 2"));
   EXPECT_THAT(refusal_of("a\n1\n\n\"\n2"), HasSubstr("line 4, column 1: the quoted field has no end"));

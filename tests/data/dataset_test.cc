@@ -1,6 +1,7 @@
 // Batches have every example once an epoch, in an order that can be had again, and reach a device without a host wait.
 #include <gmock/gmock.h>
 
+#include <limits>
 #include <set>
 
 #include "streams/gate.h"
@@ -135,6 +136,7 @@ TEST(Datasets, RefuseWhatIsNoTable) {
   EXPECT_THROW(Dataset(std::tuple(arange(3), arange(4))), ShapeError);
   EXPECT_THROW(Dataset(std::vector<Tensor>{constant(1)}), ShapeError);
   EXPECT_THROW(Dataset(std::vector<Tensor>{}), InvalidArgument);
+  EXPECT_EQ(Dataset(ten()).batch(std::numeric_limits<std::int64_t>::max()).batches(), 1);
   EXPECT_THROW(static_cast<void>(Dataset(ten()).batch(0)), InvalidArgument);
   EXPECT_THROW(static_cast<void>(Dataset(ten()).batch(11, {.drop_remainder = true})), InvalidArgument);
 }

@@ -151,6 +151,25 @@ TEST(FitOverProcesses, StopsAtANanInAllOfThemAfterTheSameStep) {
   job.expect_success();
 }
 
+// Batches of one row, all of which the first process has.
+TEST(FitOverProcesses, TellsNoValuesOfAProcessThatHadNoExamples) {
+  Job job(2, [](int rank) {
+    simulate_gpus(1);
+    const MirroredStrategy strategy = over_all();
+    const Model model(strategy, [] { return testing_fit::Net{}; });
+    model.compile(classifier());
+    std::size_t told = 0;
+    const auto look = on_step_end([&](Training& training) {
+      sync_devices();  // so that what was asked for is there at the next step
+      told += training.values().size();
+      for (const auto& [name, value] : training.values()) require(std::isfinite(value), name + " is not finite");
+    });
+    static_cast<void>(model.fit(Dataset(regions(60)).batch(1), {.callbacks = {look}, .verbose = Verbosity::quiet}));
+    require((told > 0) == (rank == 0), "values were told " + std::to_string(told) + " times");
+  });
+  job.expect_success();
+}
+
 TEST(FitOverProcesses, GoesOnFromACheckpointOfTheFirstWithTheSameBits) {
   const CheckpointFile file;
   Job job(2, [&](int rank) {

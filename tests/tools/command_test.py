@@ -256,6 +256,7 @@ class Demo(InAFolder):
         self.assertRegex(done.stdout, r"held back, being far ahead( +[\d.]+ .?s){3}\n")
         self.assertRegex(done.stdout, r"src/tools/demo\.cc:\d+")  # the ledger has them by line
         self.assertEqual([path.name for path in self.folder.iterdir()], ["a.html"])
+        self.assertIn("GPU:0 stream", (self.folder / "a.html").read_text())
 
     def test_the_readme_shows_what_it_prints(self):
         def words(printed):  # numbers and their units differ from run to run

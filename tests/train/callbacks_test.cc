@@ -39,6 +39,22 @@ TEST(Callbacks, HearOfEverythingInOrder) {
   EXPECT_THAT(heard, ElementsAre("begin", "step 1", "step 2", "epoch 0", "step 3", "step 4", "epoch 1", "end"));
 }
 
+TEST(Callbacks, KeepStateAfterAllHaveSeenTheEpoch) {
+  const Model<Scripted> model = scripted();
+  std::string heard;
+  struct Listener final : Callback {
+    Listener(std::string& to, std::string number) : heard(to), own(std::move(number)) {}
+    void on_epoch_end(Training&) override { heard += "end" + own + " "; }
+    void after_epoch(Training&) override { heard += "after" + own + " "; }
+    std::string& heard;
+    std::string own;
+  };
+  const auto data = Dataset(std::tuple(zeros({4, 1}), zeros({4, 1}))).batch(4);
+  static_cast<void>(model.fit(
+      data, {.callbacks = {std::make_shared<Listener>(heard, "1"), std::make_shared<Listener>(heard, "2")}, .verbose = quiet}));
+  EXPECT_EQ(heard, "end1 end2 after1 after2 ");
+}
+
 TEST(Callbacks, StopAfterTheStepOrAfterTheEpoch) {
   const Model<Scripted> model = scripted();
   const auto data = Dataset(std::tuple(zeros({8, 1}), zeros({8, 1}))).batch(2);
@@ -116,6 +132,19 @@ TEST(EarlyStopping, RestoresTheBestWeightsIfAsked) {
   const Model<Scripted> to_the_end = scripted();
   static_cast<void>(stopped_early(to_the_end, {5, 1, 4, 3}, {.patience = 9, .restore_best = true}));
   EXPECT_EQ(item<float>(to_the_end.net().weight.value()), -2) << "also where the training went to its end";
+}
+
+TEST(EarlyStopping, RestoresThemWhereTheTrainingEndsWithinTheEpochAfterTheBest) {
+  // Every epoch is better than the one before: 2 steps each, of -1.
+  const auto data = Dataset(std::tuple(zeros({4, 1}), zeros({4, 1}))).batch(2);
+  const Model<Scripted> falling{Scripted{}};
+  falling.compile({.optimizer = sgd(1.0), .loss = [](const Tensor& outputs, const Tensor&) { return mean(outputs); }});
+  static_cast<void>(falling.fit(data, {.epochs = 5,
+                                       .callbacks = {early_stopping({.restore_best = true}), on_step_end([](Training& training) {
+                                                       if (training.step() == 5) training.stop("here");
+                                                     })},
+                                       .verbose = quiet}));
+  EXPECT_EQ(item<float>(falling.net().weight.value()), -4);
 }
 
 TEST(EarlyStopping, NamesWhatItCouldLookAt) {

@@ -103,6 +103,17 @@ TEST_F(Interrupted, IsHeardWhileFitWaitsForTheLastValues) {
   EXPECT_EQ(history.stopped, "") << "it made all its epochs";
 }
 
+TEST_F(Interrupted, IsToldAlsoWhereItComesLast) {
+  struct Last final : Callback {
+    void on_end(Training&) override { std::raise(SIGINT); }
+  };
+  std::signal(SIGINT, hear);
+  const Model model(Net{});
+  model.compile(classifier());
+  EXPECT_TRUE(model.fit(data(), {.callbacks = {std::make_shared<Last>()}, .verbose = quiet}).was_interrupted);
+  EXPECT_EQ(heard, 0);
+}
+
 TEST_F(Interrupted, TwiceDoesWhatItAlwaysDid) {
   std::signal(SIGINT, hear);
   const Model model(Net{});

@@ -216,6 +216,21 @@ TEST(Optimizers, MoveAsTheirFormulasSay) {
   }
 }
 
+// Tied weights are in a model twice, each with the whole gradient; large ones are not updated by one op.
+TEST(Optimizers, MoveAVariableThatIsThereTwiceOnce) {
+  for (const std::int64_t size : {1'000, 5'000'000}) {
+    for (const DType dtype : {DType::f32, DType::bf16}) {
+      const Variable x(zeros({size}, dtype));
+      const Variable y(zeros({3}));
+      const Tensor ones_of_x = ones({size}, dtype);
+      Sgd sgd({x, y, x}, 1.0, {.momentum = 0.5});
+      for (int i = 0; i < 2; ++i) sgd.update({ones_of_x, ones({3}), ones_of_x});
+      EXPECT_EQ(item<float>(cast(mean(x.value()), DType::f32)), -2.5F) << size << " " << to_string(dtype);
+      EXPECT_EQ(item<float>(mean(y.value())), -2.5F);
+    }
+  }
+}
+
 TEST(Optimizers, ClipByTheNormOfAll) {
   const std::vector<Tensor> big{full({2}, 3.F), full({2}, 4.F)};
   const std::vector<Tensor> clipped = clip_by_global_norm(big, 1);

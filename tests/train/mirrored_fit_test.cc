@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 
 #include <deque>
+#include <set>
 
 #include "data/saved_files.h"
 #include "streams/gate.h"
@@ -180,6 +181,21 @@ TEST_P(MirroredFit, HasThePartsOfBatchesOnTheirDevicesBeforeTheirStepsAreSubmitt
     for (testing_streams::Gate& gate : gates) gate.open();
   });
   EXPECT_EQ(model.fit(data(), {.callbacks = {look}, .verbose = quiet}).steps, 7);
+}
+
+// And not on the first GPU, which may be none of the strategy's.
+TEST_P(MirroredFit, MapsBatchesOnTheCpu) {
+  const MirroredStrategy over = strategy();
+  const Model model(over, [] { return Net{}; });
+  model.compile(classifier());
+  std::set<std::string> devices;
+  const auto mapped = data().map([&](const std::tuple<Tensor, Tensor>& batch) {
+    const Tensor half = std::get<0>(batch) / 2;
+    devices.insert(half.device());
+    return std::tuple(half, std::get<1>(batch));
+  });
+  static_cast<void>(model.fit(mapped, {.validation = mapped, .verbose = quiet}));
+  EXPECT_THAT(devices, testing::ElementsAre(testing::EndsWith("CPU:0")));
 }
 
 TEST_P(MirroredFit, AsksForTheStrategyOfMirroredVariables) {

@@ -131,6 +131,77 @@ TEST_F(Resumed, KeepsWhatEarlyStoppingKnows) {
   expect_same(outcome(again, again.fit(data(), on)), wanted);
 }
 
+// Whichever of the two hears of an epoch first.
+TEST_F(Resumed, KeepsTheBestWeightsOfTheEpochThatItWasWrittenIn) {
+  const auto stopping = [] { return early_stopping({.patience = 9, .restore_best = true}); };
+  struct Scripted {
+    Variable weight{zeros({1})};
+    [[nodiscard]] Tensor operator()(const Tensor& x) const { return x + weight.value(); }
+  };
+  const auto fitted = [&](std::int64_t end, Callbacks callbacks, const std::string& from) {
+    // What is off by e goes to -2 e: the first epoch is the best.
+    const Model<Scripted> model(Scripted{});
+    model.compile(
+        {.optimizer = sgd(1.5), .loss = [](const Tensor& outputs, const Tensor&) { return mean(square(outputs + 1.5)); }});
+    static_cast<void>(model.fit(Dataset(std::tuple(zeros({2, 1}), zeros({2, 1}))).batch(2),
+                                {.epochs = end, .callbacks = std::move(callbacks), .verbose = quiet, .resume = from}));
+    return item<float>(model.net().weight.value());
+  };
+  const float wanted = fitted(3, {stopping()}, {});
+  for (const bool is_first : {true, false}) {
+    const auto both = [&] {
+      Callbacks out{checkpoints(path()), stopping()};
+      if (!is_first) std::swap(out[0], out[1]);
+      return out;
+    };
+    EXPECT_EQ(fitted(1, both(), {}), wanted);
+    EXPECT_EQ(fitted(3, both(), path()), wanted);
+  }
+}
+
+TEST_F(Resumed, MakesNoFurtherStepWhereEarlyStoppingHadEndedIt) {
+  const auto fitted = [&](const std::string& from) {
+    const Model<DroppingNet> again = model(1);
+    FitOptions on = options({early_stopping({.patience = 0, .least_change = 100}), checkpoints(path())});
+    on.resume = from;
+    return again.fit(data(), on);
+  };
+  const History first = fitted({});
+  EXPECT_EQ(first.epochs(), 2);
+  const History second = fitted(path());
+  EXPECT_EQ(second.steps, first.steps);
+  EXPECT_EQ(second.stopped, first.stopped);
+}
+
+TEST_F(Resumed, ChangesNothingWhereAFileIsRefused) {
+  const auto refusal_of = [&](const Model<DroppingNet>& here, FitOptions on) -> std::string {
+    const auto before = weights_of(here.net());
+    on.resume = path();
+    try {
+      static_cast<void>(here.fit(data(), on));
+    } catch (const FileError& error) {
+      EXPECT_EQ(weights_of(here.net()), before);
+      return error.what();
+    }
+    return "nothing was thrown";
+  };
+  const auto until_step_3 = on_step_end([](Training& training) {
+    if (training.step() == 3) training.stop("the test cuts here");
+  });
+  const auto stopping = early_stopping({.restore_best = true});
+  static_cast<void>(
+      model(1).fit(data(), options({stopping, checkpoints(path(), {.every_epochs = 0, .every_steps = 3}), until_step_3})));
+  set_seed(5);
+  const Model<DroppingNet> other(DroppingNet{});
+  CompileOptions compiled = classifier(adam(warmup_cosine(0.05, 5, 60)));
+  compiled.metrics.clear();
+  other.compile(compiled);
+  EXPECT_THAT(refusal_of(other, options({stopping})), HasSubstr("a model of other replicas or metrics"));
+  // The best weights are there once an epoch was.
+  static_cast<void>(model(1).fit(data(), {.callbacks = {stopping, checkpoints(path())}, .verbose = quiet}));
+  EXPECT_THAT(refusal_of(model(2), options({})), HasSubstr("give the callbacks that it was written with, in their order"));
+}
+
 TEST_F(Resumed, RefusesFilesThatAreNotOfThisTraining) {
   const Model<DroppingNet> model_here = model(1);
   static_cast<void>(model_here.fit(data(), {.callbacks = {checkpoints(path())}, .verbose = quiet}));

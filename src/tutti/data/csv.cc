@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
+#include <concepts>
 #include <string_view>
 
 #include "tutti/base/text.h"
@@ -22,12 +24,27 @@ T number(const CsvText& file, std::string_view field, std::size_t column, const 
     if (!missing) file.refuse(column, "the field is empty; say what that means with CsvOptions::missing");
     return static_cast<T>(*missing);
   }
-  const std::string_view digits = field.starts_with('+') ? field.substr(1) : field;
+  const bool has_plus = field.starts_with('+') && !field.starts_with("+-");
+  const std::string_view digits = has_plus ? field.substr(1) : field;
   T out{};
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), out);
+  auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), out);
+  if constexpr (std::same_as<T, float>) {  // what is too small for a float is 0 or next to it
+    double wide = 0;
+    if (error == std::errc::result_out_of_range && std::from_chars(digits.data(), end, wide).ec == std::errc() &&
+        std::abs(wide) < 1) {
+      out = static_cast<float>(wide);
+      error = std::errc();
+    }
+  }
   if (error == std::errc::result_out_of_range) file.refuse(column, text(in_quotes(field), " does not fit the dtype"));
   if (error != std::errc() || end != digits.data() + digits.size()) file.refuse(column, text(in_quotes(field), " is no number"));
   return out;
+}
+
+void check_is_integer(double missing, Site site) {
+  constexpr double limit = 9223372036854775808.0;  // 2^63
+  if (missing >= -limit && missing < limit && std::floor(missing) == missing) return;
+  throw InvalidArgument(text("load_csv: a table of int64 has no ", missing, " for what is missing"), site);
 }
 
 template <class T>
@@ -52,6 +69,7 @@ CsvTable load_csv(const std::string& path, const CsvOptions& options, Site site)
   const std::string content = input.text_at(0, input.size());
   CsvText file(path, content, options.delimiter, site);
   CsvTable out;
+  if (options.dtype == DType::i64 && options.missing) check_is_integer(*options.missing, site);
   if (options.header && !file.next_line(out.columns)) file.refuse(1, "the file is empty; its first line should name the columns");
   switch (options.dtype) {
     case DType::f32: out.values = read_rows<float>(file, out.columns.size(), options, site); break;

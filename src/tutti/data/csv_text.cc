@@ -75,7 +75,7 @@ std::string CsvText::quoted(std::size_t column) {
     if (!take('"')) break;
     out += '"';  // two of them mean one
   }
-  while (take(' ')) {}
+  while (delimiter_ != ' ' && take(' ')) {}
   if (!rest_.empty() && rest_.front() != delimiter_ && rest_.front() != '\n' && rest_.front() != '\r')
     refuse(column, "something stands behind the end of a quoted field");
   return out;

@@ -54,7 +54,7 @@ void ExampleRows::set_batch(std::int64_t size, const BatchOptions& options, Site
                                " is never full; allow a smaller last one (drop_remainder = false)"),
                           site);
   }
-  batch_ = size;
+  batch_ = std::min(size, std::max<std::int64_t>(1, size_));
   drop_remainder_ = options.drop_remainder;
 }
 

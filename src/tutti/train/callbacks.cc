@@ -42,6 +42,7 @@ class EarlyStopping final : public Callback {
     if (training.history().epochs() == 0) return;
     choose(training.history().values.contains("val_loss"));
     for (const double value : training.history().at(monitor_)) take(value);
+    stop_if_no_better(training);
   }
 
   void on_epoch_end(Training& training) override {
@@ -50,14 +51,13 @@ class EarlyStopping final : public Callback {
     if (found == training.values().end()) static_cast<void>(training.history().at(monitor_));  // says what there is
     if (take(found->second)) {
       for (std::size_t i = 0; i < kept_.size(); ++i) kept_[i] = training.variables()[i].second.value();
-    } else if (worse_ > options_.patience) {
-      training.stop(text(monitor_, " was no better than ", best_ ? text(*best_) : "nothing", " for ", worse_,
-                         worse_ == 1 ? " epoch" : " epochs"));
+    } else {
+      stop_if_no_better(training);
     }
   }
 
   void on_end(Training& training) override {
-    if (training.history().was_interrupted || worse_ == 0) return;
+    if (training.history().was_interrupted) return;
     for (std::size_t i = 0; i < kept_.size(); ++i) {
       if (kept_[i].is_defined()) training.variables()[i].second.assign(kept_[i]);
     }
@@ -70,6 +70,11 @@ class EarlyStopping final : public Callback {
  private:
   void choose(bool is_validated) {
     if (monitor_.empty()) monitor_ = is_validated ? "val_loss" : "loss";
+  }
+  void stop_if_no_better(Training& training) const {
+    if (worse_ <= options_.patience) return;
+    training.stop(text(monitor_, " was no better than ", best_ ? text(*best_) : "nothing", " for ", worse_,
+                       worse_ == 1 ? " epoch" : " epochs"));
   }
   // Whether it is the best so far.
   bool take(double value) {
@@ -95,7 +100,7 @@ class Checkpoints final : public Callback {
   void on_step_end(Training& training) override {
     if (options_.every_steps > 0 && training.step() % options_.every_steps == 0) training.save(path_);
   }
-  void on_epoch_end(Training& training) override {
+  void after_epoch(Training& training) override {
     if (options_.every_epochs > 0 && (training.epoch() + 1) % options_.every_epochs == 0) training.save(path_);
   }
   void on_end(Training& training) override {

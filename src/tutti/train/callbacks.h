@@ -48,6 +48,8 @@ class Callback {
   virtual void on_begin(Training&) {}
   virtual void on_step_end(Training&) {}
   virtual void on_epoch_end(Training&) {}
+  // When on_epoch_end of all callbacks was: for what keeps their state.
+  virtual void after_epoch(Training&) {}
   virtual void on_end(Training&) {}
   // Whether on_epoch_end wants the values of the epoch: fit then waits for them, once an epoch.
   [[nodiscard]] virtual bool reads_epochs() const { return true; }

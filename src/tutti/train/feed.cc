@@ -1,6 +1,7 @@
 #include "tutti/train/feed.h"
 
 #include "tutti/place/device_name.h"
+#include "tutti/place/scope.h"
 
 namespace tutti::detail {
 
@@ -39,7 +40,10 @@ SharedBatch Destination::shared_out(Batches::Tensors batch, Site site) const {
 std::optional<SharedBatch> Destination::Feed::next() {
   const std::size_t wanted = to_.strategy_ ? most_ahead + 1 : 1;  // a data set that is prefetched is ahead by itself
   while (ahead_.size() < wanted) {
+    std::optional<DeviceScope> here;  // else what a map() makes of it would be on the first GPU
+    if (is_made_on_host_) here.emplace("CPU:0", site_);
     std::optional<Batches::Tensors> batch = pass_->next();
+    here.reset();
     if (!batch) break;
     ahead_.push_back(to_.shared_out(std::move(*batch), site_));
   }

@@ -36,13 +36,14 @@ class Destination {
   class Feed {
    public:
     Feed(const Destination& to, const Batches& data, const DatasetPosition& from, Site site)
-        : to_(to), pass_(data.from(from)), site_(site) {}
+        : to_(to), pass_(data.from(from)), is_made_on_host_(!data.is_prefetched()), site_(site) {}
     // Nothing: the epoch is over.
     std::optional<SharedBatch> next();
 
    private:
     const Destination& to_;
     std::unique_ptr<Batches::Pass> pass_;
+    bool is_made_on_host_;
     Site site_;
     std::deque<SharedBatch> ahead_;
   };

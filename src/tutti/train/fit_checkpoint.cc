@@ -13,6 +13,7 @@
 #include "tutti/ops/variable_cell.h"
 #include "tutti/train/fit_run.h"
 #include "tutti/train/safetensors.h"
+#include "tutti/train/safetensors_header.h"
 
 namespace tutti::detail {
 
@@ -162,15 +163,22 @@ void FitRun::restore(const std::string& path) {
       add_named(targets, name, {.tensor = &held}, site_);
     }
   });
-  load_into(path, targets, site_);
-  const Tensor& host_rows = rows_["host"];
-  if (!host_rows.is_defined() || host_rows.dtype() != DType::i64 || host_rows.rank() != 2 || host_rows.shape()[0] == 0 ||
-      host_rows.shape()[1] != 3)
-    refuse(path, "it does not say where the random numbers were", site_);
   const auto replicas = static_cast<std::int64_t>(trainer_.replicas_in_sync());
+  // All before anything is changed.
+  const auto stored = load_header(path, site_).tensors;
+  for (const auto& [name, tensor] : stored) {
+    if (name.starts_with("fit.callbacks.") && !targets.contains(name))
+      refuse(path, text("it has ", printable(name), "; give the callbacks that it was written with, in their order"), site_);
+  }
+  const auto host = stored.find("fit.host");
+  if (host == stored.end() || host->second.dtype != DType::i64 || host->second.shape.size() != 2 || host->second.shape[0] == 0 ||
+      host->second.shape[1] != 3)
+    refuse(path, "it does not say where the random numbers were", site_);
+  const auto sums = stored.find("fit.sums");
   const Shape per_replica{replicas, static_cast<std::int64_t>(names_.size())};
-  if (position_.batch > 0 && !(rows_["sums"].is_defined() && rows_["sums"].shape() == per_replica))
-    refuse(path, text("it was written within an epoch, by a model of other replicas or metrics"), site_);
+  if (position_.batch > 0 && (sums == stored.end() || !(sums->second.shape == per_replica)))
+    refuse(path, "it was written within an epoch, by a model of other replicas or metrics", site_);
+  load_into(path, targets, site_);
   // Of other replicas there is nothing to take over at the end of an epoch: those here begin with what the first had.
   const auto assign_rows = [&](const Variable& variable, const Tensor& rows) {
     if (!rows.is_defined() || rows.shape()[0] != replicas) return;
@@ -182,11 +190,12 @@ void FitRun::restore(const std::string& path) {
   for (const auto& [name, variable] : own_variables()) assign_rows(variable, rows_[name]);
   if (position_.batch > 0) assign_rows(*trainer_.learnt_, rows_["sums"]);
   const AllowSync once("fit goes on from a checkpoint", site_);
-  const std::vector<std::int64_t> host = read<std::int64_t>(host_rows, site_);
+  const Tensor& host_rows = rows_["host"];
+  const std::vector<std::int64_t> of_host = read<std::int64_t>(host_rows, site_);
   const std::size_t row = host_rows.shape()[0] == replicas ? trainer_.position(0) : 0;
   default_generator().set_position(
-      {std::bit_cast<std::uint64_t>(host[3 * row]), std::bit_cast<std::uint64_t>(host[3 * row + 1])});
-  examples_here_ = host[3 * row + 2];
+      {std::bit_cast<std::uint64_t>(of_host[3 * row]), std::bit_cast<std::uint64_t>(of_host[3 * row + 1])});
+  examples_here_ = of_host[3 * row + 2];
 }
 
 }  // namespace tutti::detail

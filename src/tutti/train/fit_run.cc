@@ -73,7 +73,8 @@ History FitRun::run() {
   if (!last_step_) check_interrupt();
   each_callback(&Callback::on_end);
   if (last_step_ && is_stopped_) await_others();
-  if (last_step_ && interrupts_.came()) history_.was_interrupted = true;  // which callbacks would take for a word to all
+  // One that came last; over processes, callbacks would take it for a word to all.
+  if (interrupts_.came()) history_.was_interrupted = true;
   return std::move(history_);
 }
 
@@ -126,6 +127,7 @@ void FitRun::end_epoch() {
   const bool decides = options_.stop_at_nan && !trainer_.is_of_one_process();
   settle(decides || std::any_of(options_.callbacks.begin(), options_.callbacks.end(), reads));
   each_callback(&Callback::on_epoch_end);
+  each_callback(&Callback::after_epoch);
 }
 
 void FitRun::look() {
@@ -157,7 +159,7 @@ void FitRun::take_samples() {
 // The host may submit an epoch in less time than lies between two samples, and the device be long about it: a bar then has values
 // of at least half of the steps it shows.
 bool FitRun::wants_sample(Clock::time_point now) const {
-  if (samples_.size() >= most_samples) return false;
+  if (samples_.size() >= most_samples || examples_here_ == 0) return false;
   return now >= next_sample_ || (progress_.has_bar() && std::has_single_bit(static_cast<std::uint64_t>(position_.batch)));
 }
 

@@ -1,5 +1,6 @@
 #include "tutti/train/optimizers.h"
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 
@@ -110,10 +111,14 @@ Optimizer::Optimizer(std::vector<Variable> parameters, LearningRate rate, const 
       step_(step_zero(parameters_, site), site),
       schedule_(std::move(rate.schedule)) {
   step_.set_trainable(false);
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    const auto is_same = [&](std::size_t other) { return parameters_[other].cell() == parameters_[i].cell(); };
+    if (std::none_of(distinct_.begin(), distinct_.end(), is_same)) distinct_.push_back(i);
+  }
   if (!schedule_) rate_.emplace(full_like(step_.value(site), rate.constant, DType::f32, site), site);
   std::int64_t together = 0;
-  for (std::size_t i = 0; i < parameters_.size(); ++i) {
-    const Variable& parameter = parameters_[i];
+  for (std::size_t i = 0; i < distinct_.size(); ++i) {
+    const Variable& parameter = parameters_[distinct_[i]];
     const DeviceScope there(parameter.cell()->on(), site);
     const bool has_master = is_half_precision(parameter.dtype());
     masters_.push_back(has_master ? std::optional(Variable(cast(parameter.value(site), DType::f32, site), site)) : std::nullopt);
@@ -123,7 +128,7 @@ Optimizer::Optimizer(std::vector<Variable> parameters, LearningRate rate, const 
     }
     const std::int64_t size = *element_count(parameter.shape());
     const bool joins = i > 0 && together + size <= most_together && followed(i).dtype() == followed(i - 1).dtype() &&
-                       &parameter.cell()->on() == &parameters_[i - 1].cell()->on();
+                       &parameter.cell()->on() == &followed(i - 1).cell()->on();
     together = joins ? together + size : size;
     if (joins) ends_.pop_back();
     ends_.push_back(i + 1);
@@ -157,7 +162,7 @@ void Optimizer::update(std::span<const Tensor> gradients, Site site) {
 
 void Optimizer::update_together(std::span<const Tensor> gradients, std::size_t begin, std::size_t end, const Tensor& rate,
                                 const Tensor& number, Site site) {
-  const DeviceScope there(parameters_[begin].cell()->on(), site);
+  const DeviceScope there(followed(begin).cell()->on(), site);
   OpCall call(row_, site);
   call.attributes = attributes_;
   {
@@ -166,7 +171,7 @@ void Optimizer::update_together(std::span<const Tensor> gradients, std::size_t b
     const auto take = [&](Tensor x) { call.add(held.emplace_back(std::move(x))); };
     for (std::size_t i = begin; i < end; ++i) {
       take(followed(i).value(site));
-      take(cast(gradients[i], followed(i).dtype(), site));
+      take(cast(gradients[distinct_[i]], followed(i).dtype(), site));
       for (std::size_t k = 0; k < states_each_; ++k) take(state_[i * states_each_ + k].value(site));
     }
     call.add(rate);
@@ -176,7 +181,8 @@ void Optimizer::update_together(std::span<const Tensor> gradients, std::size_t b
   std::size_t next = 0;
   for (std::size_t i = begin; i < end; ++i) {
     Tensor value = call.outputs.take(next++);
-    if (masters_[i]) parameters_[i].assign(cast(value, parameters_[i].dtype(), site), site);
+    const Variable& parameter = parameters_[distinct_[i]];
+    if (masters_[i]) parameter.assign(cast(value, parameter.dtype(), site), site);
     followed(i).assign(std::move(value), site);
     for (std::size_t k = 0; k < states_each_; ++k) state_[i * states_each_ + k].assign(call.outputs.take(next++), site);
   }

@@ -35,7 +35,8 @@ class Optimizer {
   Optimizer(const Optimizer&) = delete;
   Optimizer& operator=(const Optimizer&) = delete;
 
-  // One step. As many gradients as parameters, in their order, each of its shape.
+  // One step. As many gradients as parameters, in their order, each of its shape. A variable that is there several times counts
+  // once, by its first gradient: each has the whole one.
   void update(std::span<const Tensor> gradients, Site site = {});
   void update(const std::vector<Tensor>& gradients, Site site = {}) { update(std::span(gradients), site); }
 
@@ -57,12 +58,13 @@ class Optimizer {
   ~Optimizer() = default;
 
  private:
-  // In f32 or f64: the parameter itself, or its copy.
-  [[nodiscard]] const Variable& followed(std::size_t i) const { return masters_[i] ? *masters_[i] : parameters_[i]; }
+  // In f32 or f64: the parameter itself, or its copy. Of distinct_, as all below.
+  [[nodiscard]] const Variable& followed(std::size_t i) const { return masters_[i] ? *masters_[i] : parameters_[distinct_[i]]; }
   void update_together(std::span<const Tensor> gradients, std::size_t begin, std::size_t end, const Tensor& rate,
                        const Tensor& number, Site site);
 
   std::vector<Variable> parameters_;
+  std::vector<std::size_t> distinct_;             // of these: one that is there again has the same gradient, and is updated once
   std::vector<std::optional<Variable>> masters_;  // of half precision
   std::vector<Variable> state_;
   std::vector<std::size_t> ends_;  // of the parameters that are updated by one op

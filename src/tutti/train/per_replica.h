@@ -10,6 +10,9 @@ namespace tutti {
 
 template <class T>
 class PerReplica {
+  static_assert(!std::is_same_v<T, bool>,
+                "a PerReplica holds no bools, of which there are no references; let run() return an int");
+
  public:
   PerReplica() = default;
   explicit PerReplica(std::vector<T> values) : values_(std::move(values)) {}

@@ -117,6 +117,7 @@ NamedTensors load_tensors(const std::string& path, Site site) {
   return out;
 }
 
+SafetensorsHeader load_header(const std::string& path, Site site) { return SafetensorsFile(path, site).header(); }
 FileMetadata load_metadata(const std::string& path, Site site) { return SafetensorsFile(path, site).header().metadata; }
 
 namespace detail {

@@ -35,6 +35,9 @@ std::uint64_t header_length(std::string_view first, std::uint64_t file_size, con
 // Throws FileError, with the byte, for anything but JSON of the format's form whose tensors fill the rest of the file exactly.
 SafetensorsHeader parse_header(std::string_view json, std::uint64_t file_size, const std::string& path, Site site);
 
+// Of a file. Throws FileError.
+SafetensorsHeader load_header(const std::string& path, Site site);
+
 // Gives each tensor its place, those with the largest elements first so that all are aligned, and returns what the file begins
 // with. Throws InvalidArgument for names and texts that JSON cannot hold.
 std::string make_header(SafetensorsHeader& header, Site site);

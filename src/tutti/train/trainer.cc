@@ -64,12 +64,16 @@ void Trainer::compile(const CompileOptions& options, Site site) {
   for (const Metric& metric : options.metrics) {
     if (metric.function == nullptr || metric.name.empty())
       throw InvalidArgument("compile: a metric needs a name and a function", site);
+    if (metric.name.starts_with("val_"))
+      throw InvalidArgument(text("compile: \"", metric.name, "\" is what the value of validation data would be called"), site);
     if (!known.insert(metric.name).second)
       throw InvalidArgument(text("compile: two values would have the name \"", metric.name, "\""), site);
   }
   std::vector<Variable> learning;
   for (const auto& [name, variable] : variables_) {
-    if (is_floating(variable.dtype()) && variable.is_trainable()) learning.push_back(variable);
+    const auto is_same = [&cell = *variable.cell()](const Variable& other) { return other.cell().get() == &cell; };
+    if (is_floating(variable.dtype()) && variable.is_trainable() && std::none_of(learning.begin(), learning.end(), is_same))
+      learning.push_back(variable);
   }
   std::optional<MirroredStrategy::Scope> mirrored;
   if (strategy_) mirrored.emplace(*strategy_, site);
