@@ -1,11 +1,15 @@
 // A captured function gives what the function itself would give, and runs it once for each kind of arguments.
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <complex>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <tuple>
+#include <utility>
+#include <variant>
 #include <vector>
 
 #include "conformance/backend.h"
@@ -92,6 +96,70 @@ TEST_P(Capture, TakesAndGivesAnyNesting) {
     EXPECT_FALSE(given.second[0].is_defined());
     EXPECT_EQ(numbers(given.second[1]), numbers(wanted.second[1]));
   }
+}
+
+// The same tensors, nested in another way, are other arguments.
+TEST_P(Capture, HowArgumentsAreNestedTellsGraphsApart) {
+  const Tensor x = full({2}, 1.F);
+  const Tensor y = full({2}, 10.F);
+  const Tensor z = full({2}, 100.F);
+  const auto lists = [](const std::vector<Tensor>& added, const std::vector<Tensor>& taken) {
+    Tensor out = zeros({2});
+    for (const Tensor& each : added) out = out + each;
+    for (const Tensor& each : taken) out = out - each;
+    return out;
+  };
+  const auto of_lists = capture(lists);
+  const std::vector<std::pair<std::vector<Tensor>, std::vector<Tensor>>> given{{{x, y}, {z}}, {{x}, {y, z}}, {{}, {x, y, z}}};
+  using Optional = std::optional<Tensor>;
+  const auto optionals = [](const Tensor& a, const Optional& by, const Optional& more) {
+    Tensor out = a;
+    if (by) out = out * *by;
+    if (more) out = out + *more;
+    return out;
+  };
+  const auto of_optionals = capture(optionals);
+  const auto of_maps = capture([](const std::map<std::string, Tensor>& map) { return map; });
+  for (int i = 0; i < 2; ++i) {
+    for (const auto& [added, taken] : given) EXPECT_EQ(numbers(of_lists(added, taken)), numbers(lists(added, taken)));
+    EXPECT_EQ(numbers(of_optionals(y, Optional(x), Optional())), numbers(optionals(y, x, {})));
+    EXPECT_EQ(numbers(of_optionals(y, Optional(), Optional(x))), numbers(optionals(y, {}, x)));
+    for (const char* name : {"a", "b"}) EXPECT_EQ(of_maps(std::map<std::string, Tensor>{{name, x}}).count(name), 1U);
+  }
+}
+
+TEST_P(Capture, ValuesThatAreNoNumbersTellGraphsApartToo) {
+  const auto exact = capture([](const Tensor& x, long double by) { return x * static_cast<double>(by); });
+  const auto complex = capture([](const Tensor& x, std::complex<double> z) { return x * z.imag(); });
+  const auto timed =
+      capture([](const Tensor& x, std::chrono::milliseconds time) { return x * static_cast<double>(time.count()); });
+  const auto either = capture([](const Tensor& x, std::variant<int, double> by) {
+    return x * std::visit([](auto value) { return static_cast<double>(value); }, by);
+  });
+  for (const int by : {1, 2, 3, 1}) {
+    const std::vector<float> wanted(1, static_cast<float>(by));
+    EXPECT_EQ(numbers(exact(ones({1}), static_cast<long double>(by))), wanted);
+    EXPECT_EQ(numbers(complex(ones({1}), std::complex<double>(7, by))), wanted);
+    EXPECT_EQ(numbers(timed(ones({1}), std::chrono::milliseconds(by))), wanted);
+    EXPECT_EQ(numbers(either(ones({1}), std::variant<int, double>(by))), wanted);
+  }
+  // Of one value and two types, with results of two types.
+  const auto typed = capture([](const Tensor& x, auto number) { return std::pair(x, number); });
+  EXPECT_EQ(typed(ones({1}), 0).second, 0);
+  EXPECT_EQ(typed(ones({1}), 0.0).second, 0.0);
+  EXPECT_EQ(typed(ones({1}), std::string()).second, "");
+}
+
+TEST_P(Capture, DrawsFromTheGeneratorThatItIsGiven) {
+  const auto draw = [](const Tensor& x, Generator* from) { return x + uniform({4}, {.generator = from}); };
+  const auto drawn = [&](const auto& function) {
+    Generator one(1);
+    Generator other(2);
+    std::vector<std::vector<float>> out;
+    for (Generator* each : {&one, &other, &other, &one}) out.push_back(numbers(function(zeros({4}), each)));
+    return out;
+  };
+  EXPECT_EQ(drawn(capture(draw)), drawn(draw));
 }
 
 TEST_P(Capture, ResultsThatAreHeldAreNotOverwritten) {

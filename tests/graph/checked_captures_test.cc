@@ -68,6 +68,28 @@ TEST(CheckedCaptures, SeeThatAnotherVariableIsReadOrWritten) {
   }
 }
 
+TEST(CheckedCaptures, SeeThatAnotherTensorIsTakenFromOutside) {
+  ASSERT_EQ(::setenv("TUTTI_GRAPHS", "check", 1), 0);
+  Tensor taken = ones({3});
+  const auto step = capture([&](const Tensor& x) { return x * taken; });
+  (void)step(ones({3}));
+  EXPECT_NO_THROW((void)step(ones({3})));
+  taken = full({3}, 5.F);
+  EXPECT_THROW((void)step(ones({3})), InvalidState);
+}
+
+TEST(CheckedCaptures, SeeThatACopyGoesToAnotherDevice) {
+  ASSERT_EQ(::setenv("TUTTI_GRAPHS", "check", 1), 0);
+  simulate_gpus(2);
+  std::string to = "GPU:0";
+  const auto step = capture([&](const Tensor& x) { return copy_to(x * 2, to); });
+  const DeviceScope on("GPU:0");
+  (void)step(ones({3}));
+  EXPECT_NO_THROW((void)step(ones({3})));
+  to = "GPU:1";
+  EXPECT_THROW((void)step(ones({3})), InvalidState);
+}
+
 TEST(CheckedCaptures, DoNotMindThatDrawsAdvance) {
   ASSERT_EQ(::setenv("TUTTI_GRAPHS", "check", 1), 0);
   const auto step = capture([](const Tensor& x) { return grad([](const Tensor& y) { return sum(dropout(y, 0.5)); })(x); });

@@ -71,6 +71,15 @@ TEST_P(RefusedCaptures, AnArgumentThatIsKeptOutsideIsRefused) {
   EXPECT_EQ(refusal_of(gives_it_back, some(1)), "was not refused");
 }
 
+TEST_P(RefusedCaptures, OneTensorBehindTwoPointersIsRefused) {
+  const Tensor x = some(1);
+  const auto step = capture([](const Tensor* a, const Tensor* b) { return *a - *b * 2; });
+  EXPECT_THAT(refusal_of(step, &x, &x), testing::AllOf(HasSubstr("argument 2"), HasSubstr("pass tensors, not pointers")));
+  const Tensor y = some(2);
+  EXPECT_EQ(numbers(step(&x, &y)), numbers(x - y * 2));
+  EXPECT_EQ(numbers(step(&y, &x)), numbers(y - x * 2));
+}
+
 TEST_P(RefusedCaptures, ALoopWithoutABoundIsRefused) {
   const auto step = capture([](const Tensor& x) {
     const auto is_large = [](const std::vector<Tensor>& state) { return greater(max(state[0]), 1); };
@@ -159,6 +168,28 @@ TEST_P(RefusedCaptures, ThreadsThatHaveNothingToDoWithTheFunctionGoOn) {
     EXPECT_TRUE(is_same(step(some(2)), tanh(some(2) * shared) + some(i)));
   }
   is_over = true;
+  other.join();
+}
+
+// Constants are made in memory that the other thread had a moment ago, by the same line.
+TEST_P(RefusedCaptures, AThreadThatRunsTheSameCodeMeanwhileIsNoObstacle) {
+  const auto body = [](const Tensor& x) {
+    Tensor y = x;
+    for (int i = 0; i < 20; ++i) y = y + constant({1.F, 2.F, 3.F});
+    return y;
+  };
+  std::atomic<bool> over{false};
+  std::thread other([&] {
+    enter_thread();
+    const Tensor x = ones({3});
+    while (!over) (void)body(x);
+  });
+  const Tensor x = ones({3});
+  for (int i = 0; i < 200; ++i) {
+    const auto step = capture(body);
+    EXPECT_NO_THROW((void)step(x));
+  }
+  over = true;
   other.join();
 }
 

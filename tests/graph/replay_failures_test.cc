@@ -123,6 +123,45 @@ TEST_P(ReplayFailures, OtherThreadsReplayTheSameGraphAndGoOnEagerly) {
   EXPECT_EQ(wrong, 0);
 }
 
+TEST_P(ReplayFailures, AConstantThatFailedWhenItWasRecordedIsMadeAnew) {
+  if (GetParam().backend != "sim") GTEST_SKIP() << "faults are injected into simulated GPUs";
+  const auto step = capture([](const Tensor& x) { return x + constant({2.F}) * constant({3.F}); });
+  inject_fault({.kind = FaultKind::kernel, .op = "Mul"});
+  EXPECT_THROW((void)numbers(step(ones({1}))), AsyncError);
+  clear_faults();
+  clear_errors();
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(numbers(step(ones({1}))), std::vector<float>{7});
+}
+
+// Kernels from outside may fail where ours do not: what others make does not fail with them.
+TEST_P(ReplayFailures, AUsersOpSpoilsItsOwnResultAlone) {
+  if (GetParam().backend == "cuda") GTEST_SKIP() << "its kernel is host code";
+  const Kernel picky = [](const KernelCall& call, KernelContext&) {
+    const auto* const in = call.in(0).as<const float>();
+    auto* const out = call.out().as<float>();
+    for (std::int64_t i = 0; i < call.out().count(); ++i) {
+      if (in[i] < 0) throw std::runtime_error("it is negative");
+      out[i] = in[i];
+    }
+  };
+  register_op({.name = "Picky",
+               .function = "picky",
+               .infer = [](Inference& in) { in.output(in.dtype(0), in.shape(0)); },
+               .is_elementwise = true},
+              {.cpu = picky, .sim = picky});
+  const auto function = [](const Tensor& x) {
+    const Tensor y = exp(x);
+    const Tensor z = call_op("Picky", {x})[0];
+    return std::vector{y * 2, z};
+  };
+  const auto step = capture(function);
+  (void)step(ones({40'000}));
+  const std::vector<Tensor> found = step(full({40'000}, -1.F));
+  EXPECT_EQ(numbers(found[0]), numbers(exp(full({40'000}, -1.F)) * 2));
+  EXPECT_THAT(failure_of(found[1]), testing::AllOf(HasSubstr("it is negative"), HasSubstr("(op picky")));
+  clear_errors();
+}
+
 TUTTI_ON_EVERY_BACKEND(ReplayFailures);
 
 }  // namespace

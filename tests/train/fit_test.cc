@@ -313,10 +313,11 @@ TEST(Fit, SaysWhatIsMissingOrDoesNotFit) {
                 model.compile({.optimizer = sgd(0.1), .loss = mse_loss, .metrics = {accuracy(), accuracy()}});
               }),
               HasSubstr("\"accuracy\""));
-  EXPECT_THAT(message([&] {
-                model.compile({.optimizer = sgd(0.1), .loss = mse_loss, .metrics = {{"val_loss", mse_loss}}});
-              }),
-              HasSubstr("what the value of validation data would be called"));
+  EXPECT_THAT(
+      message([&] {
+        model.compile({.optimizer = sgd(0.1), .loss = mse_loss, .metrics = {{"val_loss", mean_absolute_error().function}}});
+      }),
+      HasSubstr("what the value of validation data would be called"));
   model.compile(classifier());
   const auto none = Dataset(std::tuple(zeros({0, 2}), zeros({0}, DType::i64))).batch(4);
   EXPECT_THAT(message([&] { static_cast<void>(model.fit(none)); }), HasSubstr("the data set has no batches"));

@@ -303,6 +303,22 @@ TEST(MirroredStrategy, ReadsButDoesNotAssignVariablesMadeElsewhere) {
   for (std::size_t i = 0; i < 2; ++i) EXPECT_EQ(sums[i].device(), strategy.devices()[i]);
 }
 
+// Inside it assigns the replica's cell, outside all of them.
+TEST(MirroredStrategy, TellsACapturedFunctionInsideRunFromTheSameOutside) {
+  simulate_gpus(2);
+  const MirroredStrategy strategy(gpus(2));
+  const Variable variable = mirrored(strategy, constant({0.F}));
+  const auto step = capture([&](const Tensor& x) { variable.assign_add(x); });
+  const auto rows = strategy.split(constant({1.F, 1.F}));
+  for (float wanted = 0; wanted < 4;) {
+    strategy.run(step, rows);
+    EXPECT_EQ(on_replicas(strategy, variable), Replicated(2, {++wanted}));
+    const DeviceScope first(strategy.devices()[0]);
+    step(rows[0]);
+    EXPECT_EQ(on_replicas(strategy, variable), Replicated(2, {++wanted}));
+  }
+}
+
 TEST(MirroredStrategy, PassesArgumentsOnAndGivesResultsOfAnyKind) {
   simulate_gpus(2);
   const MirroredStrategy strategy(gpus(2));

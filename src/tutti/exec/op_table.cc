@@ -64,6 +64,7 @@ const OpRow& register_op(OpDefinition definition, const OpKernels& kernels, Site
     throw InvalidArgument(text("an op named ", printable(definition.name), " is registered already; choose another name"), site);
   if (definition.gradient.apply == nullptr && definition.gradient.none == nullptr) definition.gradient = made.gradient;
   static_cast<OpDefinition&>(made) = std::move(definition);
+  made.has_users_kernels = kernels.cpu != nullptr || kernels.sim != nullptr || kernels.cuda != nullptr;
   add_kernel(made, BackendKind::cpu, kernels.cpu);
   add_kernel(made, BackendKind::sim, kernels.sim);
   add_kernel(made, BackendKind::cuda, kernels.cuda);

@@ -75,6 +75,7 @@ struct OpRow : OpDefinition {
   std::array<std::atomic<Workspace>, backend_kinds> workspaces{};
   std::array<std::atomic<Prepare>, backend_kinds> prepares{};  // null: nothing to prepare
   std::array<std::atomic<KernelMask>, dtype_count> masks{};    // by dtype: the backends that have a kernel for it
+  bool has_users_kernels = false;                              // which may fail where ours do not
 
   // The dtype of the first input; of the output where there is none.
   [[nodiscard]] KernelMask mask_for(DType dtype) const noexcept {

@@ -2,6 +2,7 @@
 
 #include "tutti/exec/stream.h"
 #include "tutti/ops/matmul.h"
+#include "tutti/ops/replica.h"
 #include "tutti/ops/variable_cell.h"
 #include "tutti/place/runtime.h"
 #include "tutti/place/scope.h"
@@ -30,6 +31,9 @@ void CallKey::add(const Tensor& x) {
 
 void CallKey::add(const Variable& x) { words_.push_back(x.cell() ? x.cell()->number() : ~std::uint64_t{0}); }
 
+void CallKey::add(const Stream& stream) { words_.push_back(index_of(stream.id())); }
+void CallKey::add(const Generator& generator) { add_identity(&generator.state()); }
+
 void CallKey::add(std::string_view text) {
   words_.push_back(text.size());
   for (; !text.empty(); text.remove_prefix(std::min<std::size_t>(8, text.size()))) {
@@ -43,8 +47,12 @@ void CallKey::add_place() {
   detail::ThreadState& state = detail::thread_state;
   const detail::ScopeEntry* const scope = detail::without_left(state.scope);
   const detail::ThreadSettings& settings = state.settings;
-  add(static_cast<int>(settings.copy_policy) << 3 | static_cast<int>(settings.evaluates) << 2 |
-      static_cast<int>(allows_tf32()) << 1 | (scope != nullptr ? 1 : 0));
+  add(static_cast<int>(settings.copy_policy) << 4 | (state.replica != nullptr ? 8 : 0) |
+      static_cast<int>(settings.evaluates) << 2 | static_cast<int>(allows_tf32()) << 1 | (scope != nullptr ? 1 : 0));
+  if (state.replica != nullptr) {  // which of a mirrored variable's cells is meant
+    add(state.replica->index);
+    add_identity(state.replica->devices.data());
+  }
   if (scope != nullptr) add(std::string_view(scope->requested));
   if (state.stream == nullptr) [[likely]]
     return;

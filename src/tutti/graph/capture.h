@@ -18,6 +18,24 @@
 
 namespace tutti {
 
+namespace detail {
+
+template <class... Given>
+inline constexpr char kinds_of_arguments = 0;  // one of them for each list of types
+
+struct HasNoPointers {
+  template <class T>
+  void operator()(const std::string&, const T&) const {}
+  template <class Pointer>
+  void behind(const Pointer&) const {
+    static_assert(
+        requires(const Pointer& optional) { optional.has_value(); },
+        "a captured function gives its tensors by value: what lies behind a pointer would be the same in all its calls");
+  }
+};
+
+}  // namespace detail
+
 // Called with arguments of shapes, dtypes, layouts and devices it has not met, or from other scopes, it runs the function and
 // records what that does; else it does the same again with the new values. Numbers and texts among the arguments tell graphs
 // apart too; whatever else the function looks at on the host stays as it was. Results are new tensors in every call. Copies
@@ -35,7 +53,8 @@ class Captured {
     if (!graph::is_replaying_allowed()) [[unlikely]]
       return Result(std::invoke(*function_, given...));
     graph::CallKey key;
-    const auto add = [&](const std::string&, const auto& value) { key.add(value); };
+    key.add_identity(&detail::kinds_of_arguments<Given...>);
+    const graph::AddToKey add{key};
     (each_value(std::string(), given, add), ...);
     key.add_place();
     const std::shared_ptr<const graph::Entry> known = graphs_->find(key);
@@ -89,6 +108,7 @@ class Captured {
       keep(key, recorder, tensors, nullptr);
     } else {
       Result out = run();
+      each_value(std::string(), out, detail::HasNoPointers());
       for (Tensor* each : own) *each = Tensor();
       auto empty = std::make_shared<Result>(out);
       each_leaf(*empty, [&](auto& leaf) {

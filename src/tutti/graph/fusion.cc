@@ -19,7 +19,7 @@ bool is_flat(const Operand& operand, std::int64_t count) {
 // Tile by tile: of dtypes with which it never fails, as divisions of integers may.
 bool is_tileable(const RecordedLaunch& launch) {
   const bool never_fails = launch.op->name == "Cast" || launch.op->name == "SelectV2";
-  return launch.operands.back().count() >= fewest_elements &&
+  return !launch.op->has_users_kernels && launch.operands.back().count() >= fewest_elements &&
          std::all_of(launch.operands.begin(), launch.operands.end(),
                      [&](const Operand& each) { return never_fails || is_floating(each.dtype) || each.dtype == DType::boolean; });
 }

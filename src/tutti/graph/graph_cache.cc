@@ -27,12 +27,17 @@ std::vector<Tensor> replay(const Entry& entry, std::span<const Tensor* const> in
 
 std::shared_ptr<const Entry> GraphCache::find(const CallKey& key) {
   const std::lock_guard lock(mutex_);
-  for (const std::shared_ptr<Entry>& each : entries_) {
-    if (!(each->key == key.words())) continue;
-    each->used = ++uses_;
-    return each;
+  const auto found = std::find_if(entries_.begin(), entries_.end(),
+                                  [&](const std::shared_ptr<Entry>& each) { return each->key == key.words(); });
+  if (found == entries_.end()) return nullptr;
+  // What could not be made when it was recorded would never be made again.
+  const auto& constants = (*found)->constants;
+  if (std::any_of(constants.begin(), constants.end(), [](const Ref<Buffer>& each) { return each->failure().is_set(); })) {
+    entries_.erase(found);
+    return nullptr;
   }
-  return nullptr;
+  (*found)->used = ++uses_;
+  return *found;
 }
 
 namespace {
@@ -66,6 +71,9 @@ void GraphCache::keep(const CallKey& key, std::unique_ptr<Record> record, std::s
   entry->graph = std::make_shared<Graph>(std::move(record), site_);
   entry->result = std::move(result);
   entry->streams = open_streams();
+  for (const Slot& slot : entry->graph->record().slots) {
+    if (slot.kind == Slot::Kind::constant) entry->constants.push_back(slot.memory);
+  }
   std::shared_ptr<Entry> gone;  // let go of when the lock is
   const std::lock_guard lock(mutex_);
   entry->used = ++uses_;

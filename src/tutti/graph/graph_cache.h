@@ -30,6 +30,7 @@ struct Entry {
   std::shared_ptr<Graph> graph;
   std::shared_ptr<const void> result;  // the function's result with no tensors in it
   std::vector<Stream> streams;         // of the key, kept from being lent to others
+  std::vector<Ref<Buffer>> constants;  // made when it was recorded, or before
   std::uint64_t used = 0;
 };
 

@@ -52,7 +52,7 @@ void Recorder::add_input(const Tensor& x, bool is_own) {
                             .address = x.impl().kernel_address(),
                             .input = slot});
   starts_.push_back(x.impl().kernel_address() - memory.kernel_address());
-  by_tensor_[&x.impl()] = slot;
+  if (!by_tensor_.try_emplace(&x.impl(), slot).second) shared_inputs_.push_back(inputs_.size());
   if (keeps_calls_) (void)name_of(x.impl());
   inputs_.push_back(x);
   is_own_.push_back(is_own);
@@ -240,7 +240,10 @@ void Recorder::note_call(const OpCall& call) {
     } else {
       const std::size_t before = names_.size();
       line += text(" ", to_string(input.tensor->dtype()), to_string(input.tensor->shape()), " of ", name_of(*input.tensor));
-      if (names_.size() != before) named_.emplace_back(Ref<TensorImpl>(const_cast<TensorImpl*>(input.tensor)));
+      if (names_.size() == before) continue;
+      named_.emplace_back(Ref<TensorImpl>(const_cast<TensorImpl*>(input.tensor)));
+      // From outside: the first record holds its memory, so another one lies elsewhere.
+      line += text(" at ", reinterpret_cast<std::uintptr_t>(input.tensor->kernel_address()));
     }
   }
   if (call.op.kind == OpKind::read || call.op.kind == OpKind::update)
@@ -250,6 +253,7 @@ void Recorder::note_call(const OpCall& call) {
     const std::string_view held(reinterpret_cast<const char*>(call.data_as<HostBytes>().data()), bytes);
     line += text(" value ", std::hash<std::string_view>{}(held));
   }
+  if (call.pinned != nullptr) line += text(" on ", call.pinned->name());
   record_->called.push_back(line + " at " + call.site.to_string());
 }
 
@@ -308,6 +312,11 @@ void Recorder::run(OpCall& call) {
     case OpKind::constant: {
       const Unheard meanwhile;
       pass_on(call);
+      // Another thread may have had its memory before.
+      const std::lock_guard lock(mutex_);
+      for (std::size_t i = 0; i < call.outputs.size(); ++i) {
+        if (call.outputs[i].is_defined()) strangers_.erase(call.outputs[i].impl().buffer().get());
+      }
       break;
     }
     case OpKind::read:
@@ -339,6 +348,11 @@ void Recorder::look_for_kept(std::span<const Tensor> results, Site captured) {
     if (!is_own_[i] || !is_kept(inputs_[i])) continue;
     offenders_.push_back(
         {text("argument ", i + 1), captured, "it is kept outside, where a replay would not renew it; return it"});
+  }
+  for (const std::size_t i : shared_inputs_) {
+    offenders_.push_back({text("argument ", i + 1), captured,
+                          "behind a pointer, it is the same tensor as another argument, of which a replay knows nothing; pass "
+                          "tensors, not pointers"});
   }
 }
 

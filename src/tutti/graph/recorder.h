@@ -94,7 +94,8 @@ class Recorder final : public Executor, public LaunchListener {
   std::vector<Tensor> named_;             // what is held for its name alone
   std::vector<std::uint64_t> new_cells_;  // their numbers
   std::vector<Tensor> inputs_;
-  std::vector<bool> is_own_;  // by input
+  std::vector<bool> is_own_;                // by input
+  std::vector<std::size_t> shared_inputs_;  // of these, whose tensor is another input too
   std::vector<Made> made_;
   std::map<std::pair<std::uint32_t, std::uint64_t>, std::size_t> events_;  // by the points they got
   struct Drawn {

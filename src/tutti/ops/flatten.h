@@ -8,6 +8,7 @@
 #include <concepts>
 #include <cstddef>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <optional>
@@ -74,7 +75,9 @@ template <>
 inline constexpr bool holds_no_tensors<Event> = true;
 
 // Calls visit(name, value) for each tensor, variable, number, enumerator and text, in the order of declaration. A name is the way
-// there: "layers.0.weight". A visitor that has visit.after(value) gets a class as well, after what that says it holds.
+// there: "layers.0.weight". A visitor may have more, of which it hears on the way: visit.after(value), a class, after what that
+// says it holds; visit.several(count), a list or a map; visit.key_of(text) of a map; visit.behind(pointer), also an optional,
+// before what it points to; visit.other(value), of what holds no tensors.
 template <class T, class F>
 void each_value(const std::string& name, T& value, F&& visit) {
   using Plain = std::remove_const_t<T>;
@@ -89,17 +92,25 @@ void each_value(const std::string& name, T& value, F&& visit) {
       (each_value(within(std::to_string(i)), std::get<i>(value), visit), ...);
     }(std::make_index_sequence<std::tuple_size_v<Plain>>{});
   } else if constexpr (detail::MapLike<T>) {
+    if constexpr (requires { visit.several(std::size_t{}); }) visit.several(static_cast<std::size_t>(value.size()));
     for (auto& [key, each] : value) {
-      if constexpr (std::convertible_to<decltype(key), std::string>) {
-        each_value(within(key), each, visit);
-      } else {
-        each_value(within(std::to_string(key)), each, visit);
-      }
+      const std::string told = [&key = key]() -> std::string {
+        if constexpr (std::convertible_to<decltype(key), std::string>) {
+          return key;
+        } else {
+          return std::to_string(key);
+        }
+      }();
+      if constexpr (requires { visit.key_of(told); }) visit.key_of(told);
+      each_value(within(told), each, visit);
     }
   } else if constexpr (detail::ListLike<T>) {
+    if constexpr (requires { visit.several(std::size_t{}); })
+      visit.several(static_cast<std::size_t>(std::distance(value.begin(), value.end())));
     std::size_t place = 0;
     for (auto& each : value) each_value(within(std::to_string(place++)), each, visit);
   } else if constexpr (detail::PointerLike<T>) {
+    if constexpr (requires { visit.behind(value); }) visit.behind(value);
     if (value) each_value(name, *value, visit);
   } else if constexpr (detail::PlainStruct<T>) {
     each_field(value, [&](std::string_view field, auto& member) { each_value(within(std::string(field)), member, visit); });
@@ -108,6 +119,7 @@ void each_value(const std::string& name, T& value, F&& visit) {
                   "give this class an each_member, with a visit for each member that holds tensors or variables: template <class "
                   "Visit> void each_member(Visit&& visit) const { visit(\"weight\", weight_); } (of a lambda make such a class), "
                   "or holds_no_tensors");
+    if constexpr (requires { visit.other(value); }) visit.other(value);
   }
 }
 
