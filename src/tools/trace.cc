@@ -4,6 +4,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
@@ -100,32 +102,45 @@ void preload(const std::string& recorder) {
 
 volatile std::sig_atomic_t traced = 0;  // the program
 
-// Ctrl-C reaches the program by itself; what ends this command alone is passed on to it. This command stays to report.
+void pass_on(int signal) { ::kill(traced, signal); }
+
+// Ctrl-C reaches the program by itself; what ends this command alone is passed on to it. This command stays to report. Once the
+// program has ended, signals are this command's again.
 int run_to_its_end(const std::vector<std::string>& command) {
   std::vector<std::string> words = command;
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
   // A signal that comes before it can be passed on waits until then.
-  sigset_t passed_on;
+  constexpr std::array signals{SIGTERM, SIGHUP, SIGINT, SIGQUIT};
+  sigset_t held;
   sigset_t before;
-  ::sigemptyset(&passed_on);
-  for (const int each : {SIGTERM, SIGHUP}) ::sigaddset(&passed_on, each);
-  ::sigprocmask(SIG_BLOCK, &passed_on, &before);
+  ::sigemptyset(&held);
+  for (const int each : signals) ::sigaddset(&held, each);
+  ::sigprocmask(SIG_BLOCK, &held, &before);
   const pid_t child = ::fork();
-  if (child < 0) throw std::runtime_error("no process could be started");
+  if (child < 0) {
+    ::sigprocmask(SIG_SETMASK, &before, nullptr);
+    throw std::runtime_error("no process could be started");
+  }
   if (child == 0) {
     ::sigprocmask(SIG_SETMASK, &before, nullptr);
     ::execvp(arguments[0], arguments.data());
     ::_exit(say_why_not_started(command[0], errno));
   }
   traced = child;
-  for (const int each : {SIGTERM, SIGHUP}) std::signal(each, [](int signal) { ::kill(traced, signal); });
+  const std::array handlers{std::signal(SIGTERM, pass_on), std::signal(SIGHUP, pass_on), std::signal(SIGINT, SIG_IGN),
+                            std::signal(SIGQUIT, SIG_IGN)};
   ::sigprocmask(SIG_SETMASK, &before, nullptr);
-  std::signal(SIGINT, SIG_IGN);
-  std::signal(SIGQUIT, SIG_IGN);
+  siginfo_t ended;
+  while (::waitid(P_PID, static_cast<id_t>(child), &ended, WEXITED | WNOWAIT) < 0 && errno == EINTR) {}
+  // With its status the program gives up its id, which may be another process's next.
+  ::sigprocmask(SIG_BLOCK, &held, nullptr);
   int status = 0;
   while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {}
+  for (std::size_t i = 0; i < signals.size(); ++i) std::signal(signals[i], handlers[i]);
+  traced = 0;
+  ::sigprocmask(SIG_SETMASK, &before, nullptr);
   return WIFSIGNALED(status) ? signalled + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
@@ -151,15 +166,18 @@ std::optional<tracing::Baseline> read_baseline(const std::string& path) {
 bool is_judged(const TraceOptions& options) { return options.budget || !options.baseline.empty(); }
 
 // A gate that lets through what was not measured is none.
-int say_unjudged(const TraceOptions& options, const std::string& what) {
-  const char* const asked = options.baseline.empty() ? "--budget" : options.budget ? "--budget and --baseline" : "--baseline";
+int say_unjudged(const std::string& asked, const std::string& what) {
   std::cerr << paragraph(text("tutti: error: ", asked, ": nothing was judged", what));
   return failed;
 }
 
+std::string gates(const TraceOptions& options) {
+  return options.baseline.empty() ? "--budget" : options.budget ? "--budget and --baseline" : "--baseline";
+}
+
 // Of a program that ran and left no trace.
 int end_untraced(const TraceOptions& options, int status) {
-  return status == 0 && is_judged(options) ? say_unjudged(options, ": no process was traced") : status;
+  return status == 0 && is_judged(options) ? say_unjudged(gates(options), ": no process was traced") : status;
 }
 
 void write(const files::path& path, const std::string& content) {
@@ -168,25 +186,49 @@ void write(const files::path& path, const std::string& content) {
   file.finish();
 }
 
-// What a run was allowed and did not keep to, a line each.
+// Waits of the whole baseline would allow nearly any a step.
+bool fits(const tracing::Baseline& baseline, const tracing::TraceReport& found) { return !baseline.has_totals || !found.steps; }
+
+// What a run was allowed and did not keep to, a line each. Of a part of a run nothing is told.
 std::vector<std::string> excesses(const TraceOptions& options, const std::optional<tracing::Baseline>& baseline,
                                   const tracing::TraceReport& found) {
   std::vector<std::string> out;
+  const bool is_part = std::any_of(found.processes.begin(), found.processes.end(),
+                                   [](const tracing::TracedProcess& process) { return process.is_incomplete; });
+  if (is_part) return out;
   const tracing::WaitsPerStep most = tracing::most_waits_per_step(found);
   if (options.budget && most.waits > *options.budget + tracing::half_a_tenth) {
     const std::string of = found.processes.size() == 1 ? "" : text(" of process ", found.processes[most.process].pid);
     out.push_back(
         text(tracing::in_tenths(most.waits), found.steps ? " waits a step" : " waits", of, "; the budget is ", *options.budget));
   }
-  if (baseline) {
+  if (baseline && fits(*baseline, found)) {
     for (std::string& line : tracing::waits_beyond(*baseline, found)) out.push_back(std::move(line));
   }
   return out;
 }
 
+// 0, or the status for what was not judged.
+int end_judged(const TraceOptions& options, const std::optional<tracing::Baseline>& baseline, const tracing::TraceReport& found) {
+  if (!is_judged(options)) return 0;
+  for (const tracing::TracedProcess& process : found.processes) {
+    if (!process.was_untraced && !process.is_incomplete) continue;
+    const char* const why = process.was_untraced ? ": it ran untraced" : ": its trace is incomplete";
+    return say_unjudged(gates(options), text(" of process ", process.pid, why));
+  }
+  if (const std::size_t files = found.unread.size(); files != 0)
+    return say_unjudged(gates(options), text(": ", files, files == 1 ? " file" : " files", " of the trace could not be read"));
+  if (baseline && !fits(*baseline, found)) {
+    return say_unjudged("--baseline",
+                        " by it: its run had no steps, so that it holds totals, and waits are counted by step here; keep the "
+                        "report.json of a run with steps");
+  }
+  return 0;
+}
+
 // 0, or the status for what was passed, or was not judged.
 int report(const files::path& folder, const TraceOptions& options, const std::optional<tracing::Baseline>& baseline) {
-  const std::vector<tracing::ProcessTrace> traces = tracing::read_traces(folder.string());
+  const tracing::Traces traces = tracing::read_traces(folder.string());
   const tracing::TraceReport found = tracing::make_report(traces);
   std::cerr << found.to_text();
   const std::vector<std::string> passed = excesses(options, baseline, found);
@@ -194,20 +236,15 @@ int report(const files::path& folder, const TraceOptions& options, const std::op
   if (files::is_directory(folder)) {
     try {
       write(folder / "report.json", found.to_json());
-      write(folder / "timeline.json", tracing::to_timeline(found, traces));
-      write(folder / "report.html", tracing::to_page(found, traces));
+      write(folder / "timeline.json", tracing::to_timeline(found, traces.processes));
+      write(folder / "report.html", tracing::to_page(found, traces.processes));
       std::cerr << text("tutti: report.html, report.json and timeline.json are in ", folder.string(), "\n");
     } catch (const std::exception& error) {  // somebody else's folder, perhaps: the report was given
       std::cerr << paragraph(text("tutti: warning: no report can be written to '", printable(folder.string()),
                                   "': ", error.what(), "; what is told above is all"));
     }
   }
-  if (!passed.empty()) return too_many;
-  for (const tracing::TracedProcess& process : found.processes) {
-    if (process.was_untraced && is_judged(options))
-      return say_unjudged(options, text(" of process ", process.pid, ": it ran untraced"));
-  }
-  return 0;
+  return passed.empty() ? end_judged(options, baseline, found) : too_many;
 }
 
 // What goes wrong, in lines of a terminal.
@@ -243,16 +280,17 @@ int run_traced(const TraceOptions& options) {
     files::remove(folder, error);  // if it is empty
     return end_untraced(options, status);
   }
-  const int judged = report(folder, options, baseline);
+  const int judged = told([&] { return report(folder, options, baseline); });
   return status != 0 ? status : judged;
 }
 
 int print_comparison(const TraceOptions& options) {
-  const std::vector<tracing::ProcessTrace> traces = tracing::read_traces(options.compare[0]);
+  const tracing::Traces traces = tracing::read_traces(options.compare[0]);
   const tracing::TraceReport before = tracing::make_report(traces);
   const tracing::TraceReport after = tracing::make_report(tracing::read_traces(options.compare[1]));
-  const tracing::TraceComparison found = tracing::compare(before, after, traces);
-  std::cout << (options.as_json ? found.to_json() : found.to_text());
+  const tracing::TraceComparison found = tracing::compare(before, after, traces.processes);
+  std::cout << (options.as_json ? found.to_json() : found.to_text()) << std::flush;
+  if (!std::cout) throw std::runtime_error("the output could not be written");
   return 0;
 }
 

@@ -155,6 +155,11 @@ def fills_the_file():
         cupti.fake_work(time.monotonic_ns(), 3)
 
 
+def fills_the_file_and_dies():
+    fills_the_file()
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
 def generated():
     """Each code object is freed before the next, which comes to lie in its place."""
     for number in range(400):

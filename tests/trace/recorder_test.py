@@ -7,6 +7,7 @@ import os
 import pathlib
 import platform
 import re
+import resource
 import shutil
 import signal
 import subprocess
@@ -423,6 +424,74 @@ class Recorder(unittest.TestCase):
         tracer.terminate()
         said, _ = tracer.communicate(timeout=100)
         self.assertEqual((said, tracer.returncode), ("asked to end\n", 5))
+
+    def test_the_exit_status_stays_the_programs_where_its_trace_cannot_be_read(self):
+        for status, expected in ((5, 5), (0, 1)):
+            shutil.rmtree(self.folder / "out", ignore_errors=True)
+            found, said = self.gated("-o", "out", "--", "sh", "-c", f": > out/1-0.tutti-trace; exit {status}")
+            self.assertEqual(found, expected, said)
+            self.assertIn("1-0.tutti-trace' is no trace", said)
+
+    def test_where_not_even_the_head_of_a_file_can_be_written_none_is_left(self):
+        status, said = self.gated("-o", "out", "--", "sh", "-c", 'ulimit -f 0; exec "$@"', "sh", sys.executable, PROGRAM, CUPTI, RECORDER, "stacks")
+        self.assertEqual(status, 0, said)
+        self.assertIn("runs untraced: no file can be made in", said)
+        self.assertIn("nothing was recorded", said)
+        self.assertFalse((self.folder / "out").exists())
+
+    def record(self, what, asked="waits", **limits):
+        """The file of a program that is started without the command."""
+        out = self.folder / "out"
+        shutil.rmtree(out, ignore_errors=True)
+        out.mkdir()
+        subprocess.run([sys.executable, PROGRAM, CUPTI, RECORDER, what], capture_output=True, timeout=100,
+                       env=os.environ | {"TUTTI_TRACE_RECORDER": f"{asked}:{out}"}, **limits)  # fmt: skip
+        (file,) = out.glob("*.tutti-trace")
+        return file
+
+    def test_a_disk_that_is_full_between_two_records_leaves_a_trace_that_is_not_judged(self):
+        whole = self.record("steps").read_bytes()
+        begins = [16]
+        while begins[-1] < len(whole):
+            begins.append(begins[-1] + 12 + int.from_bytes(whole[begins[-1] : begins[-1] + 4], "little"))
+        for end, told in ((begins[0], ["is no trace"]), (begins[len(begins) * 3 // 4], ["it breaks off in the record at byte", "its trace is incomplete"])):
+            with self.subTest(end=end):
+                file = self.record("steps", preexec_fn=lambda end=end: resource.setrlimit(resource.RLIMIT_FSIZE, (end, end)))
+                self.assertEqual(file.stat().st_size, end - 1)
+                status, said = self.gated("--read", "out", "--budget", "1000")
+                self.assertEqual(status, 1, said)
+                for each in told:
+                    self.assertIn(each, said)
+
+    def test_a_program_whose_file_was_full_when_it_was_killed_is_not_judged(self):
+        self.record("fills_the_file_and_dies", "waits,64")
+        status, said = self.gated("--read", "out", "--budget", "1000000")
+        self.assertEqual(status, 1, said)
+        self.assertIn("its file has reached its bound: what came later is missing", said)
+        self.assertIn("its trace is incomplete", said)
+
+    def test_a_program_whose_file_was_full_is_not_judged(self):
+        self.bounded("waits")
+        status, said = self.gated("--read", "out", "--budget", "1000000")
+        self.assertEqual(status, 1, said)
+        self.assertIn("its trace is incomplete", said)
+
+    def test_once_the_program_has_ended_a_signal_ends_the_command(self):
+        recorded = pathlib.Path(__file__).with_name("recorded") / "torch_waits.tutti-trace"
+        makes = 'cp "$0" out/1-0.tutti-trace; mkfifo out/report.html'  # nobody reads it: the page cannot be written
+        for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
+            with self.subTest(signal=each):
+                shutil.rmtree(self.folder / "out", ignore_errors=True)
+                tracer = subprocess.Popen([COMMAND, "trace", "-o", "out", "--", "sh", "-c", makes, recorded], stderr=subprocess.DEVNULL, cwd=self.folder,
+                                          preexec_fn=lambda each=each: signal.signal(each, signal.SIG_DFL))  # fmt: skip
+                self.addCleanup(tracer.wait)
+                self.addCleanup(tracer.kill)
+                until = time.monotonic() + 60
+                while not (self.folder / "out/timeline.json").exists():
+                    self.assertLess(time.monotonic(), until)
+                    time.sleep(0.01)
+                tracer.send_signal(each)
+                self.assertEqual(tracer.wait(timeout=20), -each)
 
     def test_the_library_loads_anywhere(self):
         told = subprocess.run(["objdump", "-T", RECORDER], text=True, capture_output=True, check=True).stdout

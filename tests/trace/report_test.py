@@ -289,6 +289,66 @@ class Report(unittest.TestCase):
         self.assertIn("it breaks off in the record at byte", " ".join(done.stderr.split()))
         self.assertIn("it was killed, or still runs", " ".join(done.stderr.split()))
 
+    def test_a_file_that_is_no_trace_costs_the_others_nothing(self):
+        alone = self.report("torch_waits.tutti-trace")
+        self.assertEqual(alone["unread"], [])
+        (self.folder / "1-0.tutti-trace").touch()
+        (self.folder / "2-0.tutti-trace").write_bytes(b"tuttitr\n\2\0\0\0\20\0\0\0")
+        (self.folder / "3-0.tutti-trace").mkdir()
+        os.mkfifo(self.folder / "4-0.tutti-trace")
+        report = self.report()
+        self.assertEqual(report["sites"], alone["sites"])
+        self.assertEqual(report["processes"], alone["processes"])
+        said = " ".join(self.text.split())
+        for number, why in enumerate(("is no trace", "is a trace of version 2", "cannot be read", "cannot be read")):
+            self.assertIn(f"{number + 1}-0.tutti-trace' {why}", report["unread"][number])
+            self.assertIn(f"{number + 1}-0.tutti-trace' {why}", said)
+        done = self.command("trace", "--read", self.folder, "--budget", "1000")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("--budget: nothing was judged: 4 files of the trace could not be read", " ".join(done.stderr.split()))
+
+    def test_a_trace_that_is_cut_off_is_not_judged(self):
+        file = self.folder / "a.tutti-trace"
+        whole = (HERE / "recorded/training_before.tutti-trace").read_bytes()
+        baseline = self.folder / "baseline.json"
+        baseline.write_text('{"steps": null, "sites": []}')
+        for length in (2000, len(whole) - 40):
+            file.write_bytes(whole[:length])
+            for gate in (("--budget", "0"), ("--budget", "1000"), ("--baseline", baseline)):
+                with self.subTest(length=length, gate=gate):
+                    done = self.command("trace", "--read", self.folder, *gate)
+                    self.assertEqual(done.returncode, 1, done.stderr)
+                    self.assertIn(f"{gate[0]}: nothing was judged of process 530: its trace is incomplete", " ".join(done.stderr.split()))
+                    self.assertNotIn("too many waits", done.stderr)
+
+    def test_a_trace_of_a_program_that_was_killed_has_all_its_waits_and_is_judged(self):
+        whole = (HERE / "recorded/training_before.tutti-trace").read_bytes()
+        (self.folder / "a.tutti-trace").write_bytes(whole[:-36])  # without the record of its end
+        for budget, status in (("4", 3), ("6", 0)):
+            done = self.command("trace", "--read", self.folder, "--budget", budget)
+            self.assertEqual(done.returncode, status, done.stderr)
+            self.assertIn("it was killed", done.stderr)
+
+    def test_a_baseline_of_totals_does_not_judge_waits_a_step(self):
+        report = self.report("training_before.tutti-trace")
+        totals = self.folder / "totals.json"
+        totals.write_text(json.dumps(report | {"steps": None}))
+        read = ("trace", "--read", self.folder)
+        done = self.command(*read, "--baseline", totals)
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertIn("--baseline: nothing was judged by it: its run had no steps", " ".join(done.stderr.split()))
+        self.assertEqual(self.command(*read, "--baseline", totals, "--budget", "4").returncode, 3)
+        totals.write_text(json.dumps(report | {"steps": None, "sites": []}))
+        self.assertEqual(self.command(*read, "--baseline", totals).returncode, 3, "no wait is none a step")
+
+    def test_an_output_that_takes_nothing_is_a_failure(self):
+        recorded = [HERE / f"recorded/training_{name}.tutti-trace" for name in ("before", "after")]
+        for words in ((), ("--json",)):
+            with open("/dev/full", "w") as full:
+                done = subprocess.run([COMMAND, "trace", "--compare", *recorded, *words], stdout=full, stderr=subprocess.PIPE, text=True, timeout=100)
+            self.assertEqual(done.returncode, 1)
+            self.assertIn("the output could not be written", done.stderr)
+
     def test_mistakes_on_the_command_line_are_told(self):
         done = self.command("trace")
         self.assertEqual(done.returncode, 2)

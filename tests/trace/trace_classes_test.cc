@@ -56,6 +56,41 @@ TEST(TraceClasses, ASiteKeepsItsLineAndExpression) {
   EXPECT_THAT(report.to_text(), HasSubstr("9 steps of 1.00 ms"));
 }
 
+// Escapes of a terminal, in all that a file gives.
+TEST(TraceClasses, ATextOfTheFileReachesTheTerminalInPrintableForm) {
+  TraceBytes bytes;
+  bytes.named(RecordKind::text, 1, "\x1b[1m3.12");
+  bytes.record(RecordKind::process, ProcessBody{1000, 5, 42, 1, 130001, 0, 1, 0}, "python3\x1b[2m");
+  bytes.named(RecordKind::text, 2, "cu\x1b[3mSync")
+      .named(RecordKind::text, 3, "tr\x1b[4m.py")
+      .named(RecordKind::text, 4, "re\x1b[5m");
+  bytes.named(RecordKind::text, 5, "x\x1b[6m.item()")
+      .named(RecordKind::text, 6, "/lib\x1b[7m.so")
+      .named(RecordKind::text, 7, "s\x1b[8m");
+  bytes.named(RecordKind::text, 8, "a range\x1b[9m")
+      .named(RecordKind::thread, 7, "th\x1b[10m")
+      .raw(RecordKind::note, "note\x1b[11m");
+  bytes.record(RecordKind::module, ModuleBody{1, 6, 0x1000, {}, 0})
+      .record(RecordKind::native_frame, NativeFrameBody{2, 1, 0x22, 7, 0});
+  bytes.record(RecordKind::python_frame, PythonFrameBody{1, 3, 4, 3, 3, 0, 0, 5}).stack(StackHead{1, 0, 1, 1, 0}, {1, 2});
+  for (std::uint64_t i = 0; i < 10; ++i) {
+    WaitBody wait{};
+    wait.begin = 10'000 + i * 1'000'000;
+    wait.end = wait.begin + 100'000;
+    wait.api = 2;
+    wait.thread = 7;
+    wait.stack = 1;
+    wait.calls = 1;
+    wait.kind = WaitKind::stream;
+    wait.range = 8;
+    bytes.record(RecordKind::wait, wait);
+  }
+  const std::string told = report_of(bytes).to_text();
+  EXPECT_THAT(told, HasSubstr("cu\\x1b[3mSync"));
+  EXPECT_THAT(told, HasSubstr("a range\\x1b[9m"));
+  EXPECT_EQ(told.find('\x1b'), std::string::npos) << told;
+}
+
 // The linter's, where this build has one.
 bool has_linter() { return lint::SyntaxTree::parse("x").has_value(); }
 

@@ -27,7 +27,8 @@ Baseline read_baseline(std::string_view json, const std::string& path) {
       };
       const std::string code = word("expression").empty() ? word("source") : word("expression");
       const double waits = site.contains("per_step") ? site.at("per_step").get<double>() : site.at("waits").get<double>() / steps;
-      out[name_across_changes(word("file"), word("function"), code, word("wait"))] += waits;
+      out.waits[name_across_changes(word("file"), word("function"), code, word("wait"))] += waits;
+      out.has_totals = out.has_totals || (all_steps.is_null() && waits > 0);
     }
   } catch (const nlohmann::json::parse_error& error) {
     refuse(text("it is not JSON (from byte ", error.byte, " on)"));
@@ -38,7 +39,7 @@ Baseline read_baseline(std::string_view json, const std::string& path) {
 }
 
 std::vector<std::string> waits_beyond(const Baseline& allowed, const TraceReport& found) {
-  Baseline seen;
+  std::map<std::string, double> seen;
   std::map<std::string, std::string> places;
   for (const WaitSite& site : found.sites) {
     const std::string name = name_across_changes(site);
@@ -47,8 +48,8 @@ std::vector<std::string> waits_beyond(const Baseline& allowed, const TraceReport
   }
   std::vector<std::string> out;
   for (const auto& [name, count] : seen) {
-    const auto known = allowed.find(name);
-    const double expected = known == allowed.end() ? 0 : known->second;
+    const auto known = allowed.waits.find(name);
+    const double expected = known == allowed.waits.end() ? 0 : known->second;
     if (count > expected + half_a_tenth) {
       out.push_back(text(printable(places[name], 400), ": ", in_tenths(count), found.steps ? " waits a step" : " waits",
                          ", in the baseline ", in_tenths(expected)));

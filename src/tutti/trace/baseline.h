@@ -10,8 +10,10 @@
 
 namespace tutti::tracing {
 
-// Waits a step, by what a wait is known by across changes.
-using Baseline = std::map<std::string, double>;
+struct Baseline {
+  std::map<std::string, double> waits;  // a step, by what a wait is known by across changes
+  bool has_totals = false;              // its run had no steps: waits are those of all of it
+};
 
 // Of a report.json; `path` is its name in messages. Throws InvalidArgument where it is none.
 Baseline read_baseline(std::string_view json, const std::string& path);

@@ -22,6 +22,8 @@ inline constexpr const char* recorder_variable = "TUTTI_TRACE_RECORDER";
 
 // Begins the note of a process in which nothing could be listened to.
 inline constexpr const char* untraced = "untraced: ";
+// The note of a file that had no room for a record.
+inline constexpr const char* bound_reached = "its file has reached its bound: what came later is missing";
 
 struct FileHead {
   std::array<char, 8> magic;

@@ -178,8 +178,26 @@ ProcessTrace read_trace(std::string_view bytes, const std::string& path) {
   return out;
 }
 
-std::vector<ProcessTrace> read_traces(const std::string& folder) {
-  std::vector<ProcessTrace> out;
+namespace {
+
+ProcessTrace read_file(const std::filesystem::path& path) {
+  const auto refuse = [&](const std::string& why) {
+    throw InvalidArgument(text("'", printable(path.string()), "' ", why), Site{});
+  };
+  std::error_code error;
+  const std::uintmax_t size = std::filesystem::file_size(path, error);
+  if (error) refuse("cannot be read");
+  if (size > most_file_bytes) refuse(text("is no trace: no recorder writes ", human_bytes(size)));
+  std::string bytes(size, '\0');
+  std::ifstream in(path, std::ios::binary);
+  if (!in.read(bytes.data(), static_cast<std::streamsize>(bytes.size()))) refuse("cannot be read");
+  return read_trace(bytes, path.string());
+}
+
+}  // namespace
+
+Traces read_traces(const std::string& folder) {
+  Traces out;
   std::error_code error;
   std::vector<std::filesystem::path> paths;
   if (std::filesystem::is_regular_file(folder, error)) paths.emplace_back(folder);
@@ -192,18 +210,20 @@ std::vector<ProcessTrace> read_traces(const std::string& folder) {
                                "; `tutti trace -o FOLDER -- PROGRAM` makes one"),
                           Site{});
   }
+  std::sort(paths.begin(), paths.end());
   for (const std::filesystem::path& path : paths) {
-    const std::uintmax_t size = std::filesystem::file_size(path, error);
-    if (!error && size > most_file_bytes)
-      throw InvalidArgument(text("'", printable(path.string()), "' is no trace: no recorder writes ", human_bytes(size)), Site{});
-    std::string bytes(error ? 0 : size, '\0');
-    std::ifstream in(path, std::ios::binary);
-    if (error || !in.read(bytes.data(), static_cast<std::streamsize>(bytes.size())))
-      throw InvalidArgument(text("'", printable(path.string()), "' cannot be read"), Site{});
-    out.push_back(read_trace(bytes, path.string()));
+    try {
+      out.processes.push_back(read_file(path));
+    } catch (const InvalidArgument& refused) {
+      out.unread.push_back(refused.message());
+    }
   }
-  std::sort(out.begin(), out.end(),
-            [](const ProcessTrace& a, const ProcessTrace& b) { return a.process.begin < b.process.begin; });
+  if (out.processes.empty()) {
+    const std::size_t others = out.unread.size() - 1;
+    throw InvalidArgument(others == 0 ? out.unread[0] : text(out.unread[0], "; nor can any other trace there be read"), Site{});
+  }
+  std::stable_sort(out.processes.begin(), out.processes.end(),
+                   [](const ProcessTrace& a, const ProcessTrace& b) { return a.process.begin < b.process.begin; });
   return out;
 }
 

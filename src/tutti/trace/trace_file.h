@@ -60,7 +60,12 @@ struct ProcessTrace {
 // Throws InvalidArgument where this is no trace, or one of another version. A file that breaks off is read up to there.
 ProcessTrace read_trace(std::string_view bytes, const std::string& path);
 
-// All of a folder, by begin. Throws InvalidArgument where there is none.
-std::vector<ProcessTrace> read_traces(const std::string& folder);
+struct Traces {
+  std::vector<ProcessTrace> processes;  // by begin
+  std::vector<std::string> unread;      // files that could not be read, and why: a sentence each
+};
+
+// All of a folder, or a file. Throws InvalidArgument where there is none, or none that can be read.
+Traces read_traces(const std::string& folder);
 
 }  // namespace tutti::tracing

@@ -29,8 +29,12 @@ TracedProcess describe(const ProcessTrace& trace) {
   out.notes = trace.notes;
   out.was_untraced =
       std::any_of(out.notes.begin(), out.notes.end(), [](const std::string& note) { return note.starts_with(untraced); });
+  const bool lacks_waits = trace.end && trace.end->unkept != 0;
+  const auto full = std::find(out.notes.begin(), out.notes.end(), bound_reached);
+  out.is_incomplete = !trace.damage.empty() || lacks_waits || full != out.notes.end();
   if (!trace.damage.empty()) out.notes.push_back(text("of its file, ", trace.damage));
-  if (trace.end && trace.end->unkept != 0) {
+  if (lacks_waits) {
+    std::erase(out.notes, bound_reached);  // what is missing is counted
     const std::uint64_t bound =
         trace.process.most_kib == 0 ? most_file_bytes : static_cast<std::uint64_t>(trace.process.most_kib) << 10U;
     out.notes.push_back(text(trace.end->unkept, " of its ", trace.end->waits,
@@ -207,6 +211,12 @@ TraceReport make_report(const std::vector<ProcessTrace>& traces) {
   }
   read_sources(out.sites);
   for (WaitSite& site : out.sites) site.verdict = classify(site, out.sites);
+  return out;
+}
+
+TraceReport make_report(const Traces& traces) {
+  TraceReport out = make_report(traces.processes);
+  out.unread = traces.unread;
   return out;
 }
 

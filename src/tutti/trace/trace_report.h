@@ -66,9 +66,10 @@ struct TracedProcess {
   std::string command;
   std::string python;
   std::uint64_t waits = 0;
-  std::uint64_t time = 0;     // from its first use of CUDA to its last record
-  bool has_ended = false;     // by itself, not killed
-  bool was_untraced = false;  // nothing could be listened to, as a note says
+  std::uint64_t time = 0;      // from its first use of CUDA to its last record
+  bool has_ended = false;      // by itself, not killed
+  bool was_untraced = false;   // nothing could be listened to, as a note says
+  bool is_incomplete = false;  // the file is damaged, or had no room for all, as a note says
   std::vector<std::string> notes;
 };
 
@@ -76,6 +77,7 @@ using Stacks = std::vector<std::map<std::uint32_t, ResolvedStack>>;  // of each 
 
 struct TraceReport {
   std::vector<TracedProcess> processes;
+  std::vector<std::string> unread;  // files beside theirs that could not be read, and why
   std::vector<WaitSite>
       sites;  // by what they cost the GPU where that is known, then by time after the warm-up, then by time in it
   StepsOfProcesses process_steps;
@@ -102,6 +104,7 @@ struct TraceReport {
 };
 
 TraceReport make_report(const std::vector<ProcessTrace>& traces);
+TraceReport make_report(const Traces& traces);
 
 // For chrome://tracing and Perfetto: waits on a track of their own for each thread, the GPU's work by stream where it was
 // recorded.

@@ -145,6 +145,7 @@ std::string TraceReport::to_json() const {
       write_steps(each, process_steps[index]);
       write_gpu(each, process_gpu[index]);
     });
+    write_strings(fields.key("unread"), unread);
     write_steps(fields, steps);
     write_gpu(fields, gpu);
     fields.add("host_callbacks", host_callbacks);

@@ -96,7 +96,7 @@ std::string in_full(const TraceReport& report, std::size_t index) {
           is_steady ? tenths(site.waits, report.steps_of(site)) : "-", time_of(is_steady ? site.time : site.warm_up_time));
   out += text(std::string(indent, ' '), shortened(site.key.place.name()), "\n");
   if (!site.key.place.source.empty()) out += text(std::string(indent + 2, ' '), beginning(site.key.place.source, 70), "\n");
-  std::string how = site.key.api;
+  std::string how = printable(site.key.api, 200);
   if (site.bytes != 0) how += text(", ", human_bytes(site.bytes));
   if (site.memory != HostMemory::none) how += site.memory == HostMemory::pageable ? " pageable" : " pinned";
   how += text(", longest ", time_of(site.longest));
@@ -169,6 +169,7 @@ std::string about(const TracedProcess& process) {
 std::string TraceReport::to_text() const {
   std::string out;
   for (const TracedProcess& process : processes) out += about(process);
+  for (const std::string& file : unread) out += paragraph("Left out: " + printable(file, 400));
   if (steps) {
     out +=
         paragraph(text(steps->times.size(), " steps of ", time_of(steps->quantile(0.5)), " (median; ",

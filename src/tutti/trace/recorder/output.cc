@@ -1,7 +1,7 @@
 #include "tutti/trace/recorder/output.h"
 
 #include <fcntl.h>
-#include <sys/uio.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -18,8 +18,9 @@ constexpr std::size_t most_text = 16384;
 bool Output::open(const std::string& folder, std::uint64_t most_bytes) {
   // A process that executes another program keeps its id: that program's file has the next number.
   int file = -1;
+  std::string path;
   for (int number = 0; file < 0 && number < 1000; ++number) {
-    const std::string path = folder + "/" + std::to_string(::getpid()) + "-" + std::to_string(number) + file_suffix;
+    path = folder + "/" + std::to_string(::getpid()) + "-" + std::to_string(number) + file_suffix;
     file = ::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
     if (file < 0 && errno != EEXIST) return false;
   }
@@ -32,7 +33,10 @@ bool Output::open(const std::string& folder, std::uint64_t most_bytes) {
   }
   const FileHead head{file_magic, file_version, sizeof(FileHead)};
   if (::write(file, &head, sizeof head) != sizeof head) {
+    const int why = errno;
     ::close(file);
+    ::unlink(path.c_str());  // it would be no trace
+    errno = why;
     return false;
   }
   most_bytes_ = most_bytes;
@@ -70,17 +74,34 @@ bool Output::append(RecordKind kind, const void* head, std::size_t head_bytes, c
 
   const std::size_t whole = sizeof(RecordHead) + bytes;
   const bool has_own_room = kind == RecordKind::end || kind == RecordKind::note;
-  if (!has_own_room && written_.fetch_add(whole, std::memory_order_relaxed) + whole > most_bytes_ - kept_for_the_end)
-    return false;
+  if (!has_own_room && !take_room(whole)) return false;
   ssize_t done = -1;
   do {
     done = ::write(file, at, whole);
   } while (done < 0 && errno == EINTR);
   if (done != static_cast<ssize_t>(whole)) {
-    forget();  // a full disk: half a record must stay the last one
+    break_off(done > 0);
     return false;
   }
   return true;
+}
+
+// A full disk: a part of a record must stay the last one. A file of whole records is that of a program which was killed, and has
+// all its waits.
+void Output::break_off(bool ends_with_a_part) noexcept {
+  const int file = file_.exchange(-1);
+  if (file < 0) return;  // another thread has closed it
+  struct stat found {};
+  if (!ends_with_a_part && ::fstat(file, &found) == 0 && found.st_size > 0) (void)!::ftruncate(file, found.st_size - 1);
+  ::close(file);
+}
+
+bool Output::take_room(std::size_t bytes) {
+  const std::uint64_t most = most_bytes_ - kept_for_the_end;
+  const std::uint64_t before = written_.fetch_add(bytes, std::memory_order_relaxed);
+  if (before + bytes <= most) return true;
+  if (before <= most) note(bound_reached);  // the first one
+  return false;
 }
 
 std::uint32_t Output::text(std::string_view words) {

@@ -20,8 +20,9 @@ class Output {
   void forget() noexcept;
   [[nodiscard]] bool is_open() const noexcept { return file_.load(std::memory_order_relaxed) >= 0; }
 
-  // False: the file has reached its bound, or the disk is full. After the first record that had no room only notes and the end
-  // are written: what else came later could refer to what is missing.
+  // False: the file has reached its bound, or the disk is full. After the first record that had no room only notes, of which one
+  // says so, and the end are written: what else came later could refer to what is missing. On a full disk the file ends with a
+  // part of a record.
   bool append(RecordKind kind, const void* head, std::size_t head_bytes, const void* tail = nullptr, std::size_t tail_bytes = 0);
   template <class Body>
   bool append(RecordKind kind, const Body& body) {
@@ -32,6 +33,9 @@ class Output {
   std::uint32_t text(std::string_view words);
 
  private:
+  bool take_room(std::size_t bytes);
+  void break_off(bool ends_with_a_part) noexcept;
+
   std::atomic<int> file_{-1};
   std::uint64_t most_bytes_ = most_file_bytes;
   std::atomic<std::uint64_t> written_{0};  // and what had no room
