@@ -46,11 +46,21 @@ void list_rules() {
   std::cout << "\n* --fix rewrites what is surely the same. More: tutti lint --explain RULE\n";
 }
 
-std::string contents(const std::filesystem::path& path) {
-  if (path == standard_input) return {std::istreambuf_iterator<char>(std::cin), std::istreambuf_iterator<char>()};
+// None where it cannot be read.
+std::optional<std::string> contents(const std::filesystem::path& path) {
+  if (path == standard_input) return std::string(std::istreambuf_iterator<char>(std::cin), std::istreambuf_iterator<char>());
   std::ifstream in(path, std::ios::binary);
-  if (!in) throw std::runtime_error(text("'", printable(path.string()), "' cannot be read"));
-  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+  if (!in) return {};
+  try {
+    return std::string(std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>());
+  } catch (const std::ios_base::failure&) {
+    return {};
+  }
+}
+
+void finish_output() {
+  std::cout.flush();
+  if (!std::cout) throw std::runtime_error("the output could not be written");
 }
 
 void write_back(const std::filesystem::path& path, const std::string& source) {
@@ -75,7 +85,7 @@ std::string why_not_python(const std::filesystem::path& path, const std::string&
 }
 
 std::string why_none(const std::vector<std::string>& paths, const FoundFiles& found) {
-  if (!found.paths.empty()) return {};
+  if (!found.paths.empty() || !found.unread_folders.empty()) return {};
   const std::string what = paths.size() == 1 ? text("'", printable(paths[0]), "'") : "what was named";
   if (found.excluded == 0) return text("none is in ", what);
   const bool is_folder = paths.size() == 1 && std::filesystem::is_directory(paths[0]);
@@ -108,6 +118,17 @@ void print_rest(std::ostream& out, const LintRun& run) {
   }
 }
 
+std::string shown_name(const std::filesystem::path& path) {
+  return path == standard_input ? "<stdin>" : path.lexically_normal().string();
+}
+
+void note_unread(LintRun& run, const std::filesystem::path& path, std::string why) {
+  LintedFile& file = run.files.emplace_back();
+  file.path = shown_name(path);
+  file.report.notes.push_back({0, std::move(why)});
+  ++run.unread;
+}
+
 int lint_files(const LintOptions& options) {
   const bool reads_input = std::find(options.paths.begin(), options.paths.end(), standard_input) != options.paths.end();
   if (reads_input && options.fixes && !options.shows_difference)
@@ -120,17 +141,18 @@ int lint_files(const LintOptions& options) {
   const std::vector<std::string> named = options.paths.empty() ? std::vector<std::string>{"."} : options.paths;
   const FoundFiles found = python_files(named, settings.excluded);
   run.why_none = why_none(named, found);
+  for (const auto& folder : found.unread_folders) note_unread(run, folder, "the folder cannot be read");
   for (const auto& path : found.paths) {
-    LintedFile file{.path = path == standard_input ? "<stdin>" : path.lexically_normal().string(),
-                    .source = contents(path),
-                    .report = {},
-                    .measured = {}};
-    if (const std::string why = why_not_python(path, file.source); !why.empty()) {
-      file.report.notes.push_back({0, text("not Python source: ", why)});
-      run.files.push_back(std::move(file));
-      ++run.unread;
+    std::optional<std::string> source = contents(path);
+    if (!source) {
+      note_unread(run, path, "cannot be read");
       continue;
     }
+    if (const std::string why = why_not_python(path, *source); !why.empty()) {
+      note_unread(run, path, text("not Python source: ", why));
+      continue;
+    }
+    LintedFile file{.path = shown_name(path), .source = std::move(*source), .report = {}, .measured = {}};
     ++run.files_read;
     run.lines_read += static_cast<std::size_t>(std::count(file.source.begin(), file.source.end(), '\n'));
     const auto check = [&] {
@@ -160,8 +182,7 @@ int lint_files(const LintOptions& options) {
   const bool has_any =
       std::any_of(run.files.begin(), run.files.end(), [](const LintedFile& file) { return !file.report.findings.empty(); });
   if (!options.shows_difference) print_lint(std::cout, run, options.format);
-  std::cout.flush();
-  if (!std::cout) throw std::runtime_error("the output could not be written");
+  finish_output();
   if (options.shows_difference) {
     print_rest(std::cerr, run);
   } else if (!run.why_none.empty() && (options.format == "github" || options.format == "sarif")) {
@@ -177,14 +198,17 @@ int run_lint(const LintOptions& options) {
   try {
     if (!options.explain.empty()) {
       std::cout << lint::explanation(known_rule(options.explain));
+      finish_output();
       return 0;
     }
     if (!options.page.empty()) {
       std::cout << lint::page(known_rule(options.page));
+      finish_output();
       return 0;
     }
     if (options.lists_rules) {
       list_rules();
+      finish_output();
       return 0;
     }
     return lint_files(options);

@@ -18,7 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 
 struct Pattern {
-  fs::path base;  // of the .gitignore
+  fs::path base;  // the folder of the .gitignore
   std::string glob;
   bool is_anchored = false;
   bool is_for_folders = false;
@@ -50,6 +50,19 @@ bool matches(const Pattern& pattern, const fs::path& path, bool is_folder) {
   if (pattern.is_for_folders && !is_folder) return false;
   const std::string name = pattern.is_anchored ? path.lexically_relative(pattern.base).string() : path.filename().string();
   return ::fnmatch(pattern.glob.c_str(), name.c_str(), pattern.is_anchored ? FNM_PATHNAME : 0) == 0;
+}
+
+// Of the folders above this one, up to the repository's; none where it is in none.
+std::vector<Pattern> patterns_above(const fs::path& folder) {
+  std::error_code failed;
+  std::vector<fs::path> above;
+  for (fs::path at = folder; !fs::exists(at / ".git", failed); at = at.parent_path()) {
+    if (!at.has_relative_path()) return {};
+    above.push_back(at.parent_path());
+  }
+  std::vector<Pattern> patterns;
+  for (auto at = above.rbegin(); at != above.rend(); ++at) read_patterns(*at, patterns);
+  return patterns;
 }
 
 bool has_python_name(std::string_view name) { return name.ends_with(".py") || name.ends_with(".pyi"); }
@@ -86,27 +99,29 @@ class Search {
  public:
   Search(const Exclusion& exclusion, FoundFiles& out) : exclusion_(exclusion), out_(out) {}
 
-  // `place`: as patterns see the folder.
-  void folder(const fs::path& folder, const fs::path& place, std::vector<Pattern> patterns, int depth = 0) {
+  // `whole`: the folder as .gitignore sees it; `place`: as the patterns of exclusions do.
+  void folder(const fs::path& folder, const fs::path& whole, const fs::path& place, std::vector<Pattern> patterns,
+              int depth = 0) {
     if (depth > 64) return;
-    read_patterns(folder, patterns);
+    read_patterns(whole, patterns);
     std::vector<fs::path> entries;
     std::error_code failed;
     for (fs::directory_iterator at(folder, failed), end; !failed && at != end; at.increment(failed))
       entries.push_back(at->path());
+    if (failed) out_.unread_folders.push_back(folder);
     std::sort(entries.begin(), entries.end());
     for (const fs::path& entry : entries) {
       std::error_code unknown;
       const fs::file_status status = fs::symlink_status(entry, unknown);
       const bool is_folder = status.type() == fs::file_type::directory;  // links are not followed: they may lead back
       const std::string name = entry.filename();
-      if (name.starts_with('.') || is_ignored(entry, is_folder, patterns)) continue;
+      if (name.starts_with('.') || is_ignored(whole / name, is_folder, patterns)) continue;
       if ((is_folder || has_python_name(name)) && matches_any(place / name, exclusion_)) {
         ++out_.excluded;
         continue;
       }
       if (is_folder && name != "__pycache__" && name != "node_modules" && !fs::exists(entry / "pyvenv.cfg", unknown)) {
-        this->folder(entry, place / name, patterns, depth + 1);
+        this->folder(entry, whole / name, place / name, patterns, depth + 1);
       } else if (!is_folder && has_python_name(name) && fs::is_regular_file(entry, unknown)) {
         out_.paths.push_back(entry);
       }
@@ -135,8 +150,10 @@ FoundFiles python_files(const std::vector<std::string>& paths, const Exclusion& 
       found.paths.emplace_back(path);
       continue;
     }
-    const fs::file_status status = fs::status(path);
-    if (!fs::exists(status)) throw std::runtime_error(text("there is no file or folder '", printable(path), "'"));
+    std::error_code failed;
+    const fs::file_status status = fs::status(path, failed);
+    if (status.type() == fs::file_type::not_found)
+      throw std::runtime_error(text("there is no file or folder '", printable(path), "'"));
     const bool is_folder = fs::is_directory(status);
     const fs::path place = exclusion.patterns.empty() ? fs::path() : place_of(path, exclusion);
     if ((is_folder || exclusion.covers_named) && is_excluded(place, exclusion)) {
@@ -147,22 +164,8 @@ FoundFiles python_files(const std::vector<std::string>& paths, const Exclusion& 
       found.paths.emplace_back(path);
       continue;
     }
-    // What the folders above it leave out counts, up to the repository's.
-    std::vector<Pattern> patterns;
-    std::vector<fs::path> above;
-    const fs::path here = fs::absolute(path).lexically_normal();
-    for (fs::path at = here.parent_path(); at.has_relative_path() && !fs::exists(at / ".git"); at = at.parent_path())
-      above.push_back(at);
-    if (!fs::exists(here / ".git") && !above.empty() && above.back().has_parent_path())
-      above.push_back(above.back().parent_path());
-    if (fs::exists(here / ".git") || !fs::exists((above.empty() ? here : above.back()) / ".git")) above.clear();
-    for (auto at = above.rbegin(); at != above.rend(); ++at) {
-      std::vector<Pattern> outer;
-      read_patterns(*at, outer);
-      std::erase_if(outer, [](const Pattern& pattern) { return pattern.is_anchored; });
-      patterns.insert(patterns.end(), outer.begin(), outer.end());
-    }
-    Search(exclusion, found).folder(path, place, std::move(patterns));
+    const fs::path whole = fs::weakly_canonical(fs::absolute(path), failed);
+    Search(exclusion, found).folder(path, whole, place, patterns_above(whole));
   }
   std::set<fs::path> seen;
   std::erase_if(found.paths, [&](const fs::path& path) { return !seen.insert(path.lexically_normal()).second; });

@@ -18,12 +18,13 @@ struct Exclusion {
 
 struct FoundFiles {
   std::vector<std::filesystem::path> paths;
-  std::size_t excluded = 0;  // files, and folders as a whole
+  std::vector<std::filesystem::path> unread_folders;  // what is in them is not known, or not all
+  std::size_t excluded = 0;                           // files, and folders as a whole
 };
 
-// The Python sources among the paths and in the folders among them, in order, each once. What .gitignore names, hidden folders,
-// virtual environments and what is excluded is left out of folders; a file that is named is there unless that is excluded, too,
-// and standard input is always. Throws std::runtime_error for a path that does not exist.
+// The Python sources among the paths and in the folders among them, in order, each once. What the repository's .gitignore files
+// name, hidden folders, virtual environments and what is excluded is left out of folders; a file that is named is there unless
+// that is excluded, too, and standard input is always. Throws std::runtime_error for a path that does not exist.
 FoundFiles python_files(const std::vector<std::string>& paths, const Exclusion& exclusion);
 
 }  // namespace tutti::tools

@@ -24,7 +24,8 @@ std::string_view line_of(const LintedFile& file, const Finding& finding) {
   const std::string_view source = file.source;
   std::size_t begin = finding.begin == 0 ? std::string_view::npos : source.rfind('\n', finding.begin - 1);
   begin = begin == std::string_view::npos ? 0 : begin + 1;
-  return source.substr(begin, std::min(source.find('\n', begin), source.size()) - begin);
+  const std::string_view line = source.substr(begin, std::min(source.find('\n', begin), source.size()) - begin);
+  return line.substr(0, line.size() - (line.ends_with('\r') ? 1 : 0));
 }
 
 struct Placed {
@@ -159,7 +160,7 @@ void print_text(std::ostream& out, const LintRun& run) {
     if (fixable > 0) out << "; --fix rewrites " << fixable;
   }
   if (allowed > 0) out << "; " << allowed << " allowed";
-  if (run.unread > 0) out << "; " << counted(run.unread, "file") << " not read";
+  if (run.unread > 0) out << "; " << run.unread << " not read";
   out << ".\n";
 }
 

@@ -46,7 +46,7 @@ struct MeasuredRun {
 struct LintRun {
   std::vector<LintedFile> files;  // those with findings or notes
   std::size_t files_read = 0;
-  std::size_t unread = 0;  // files that are not Python; they have notes
+  std::size_t unread = 0;  // files that are not Python, files and folders that cannot be read; they have notes
   std::string why_none;    // was read
   std::size_t lines_read = 0;
   std::size_t fixed = 0;

@@ -38,6 +38,22 @@ TEST(Confidence, IsLikelyWhereAModuleThatIsImportedWasMoved) {
   EXPECT_EQ(only(net + "y = n.num_layers.item()\n").confidence, Confidence::possible) << "it may be anything";
 }
 
+TEST(Confidence, IsPossibleWhereWhatWasMovedMayBeNoTensor) {
+  const std::string model = "from zoo import Auto\nmodel = Auto.load('bert').to('cuda', non_blocking=True)\n";
+  for (const char* const use :
+       {"print(model)\n", "s = f'{model}'\n", "if model:\n    s = 1\n", "if model.can_generate():\n    s = 1\n",
+        "s = model.encode(['a']).tolist()\n", "s = str(model)\n"})
+    EXPECT_EQ(only(model + use).confidence, Confidence::possible) << use;
+}
+
+TEST(Confidence, StaysWhereWhatWasMovedIsUsedAsATensor) {
+  const std::string x = "x = get().to('cuda', non_blocking=True)\n";
+  for (const char* const use :
+       {"y = x.item()\n", "y = x.tolist()\n", "y = float(x)\n", "y = x.sum().item()\n", "y = x.nonzero()\n", "print(x + 1)\n",
+        "print(x.mean(0))\n", "y = x.cpu()\n", "print(x.generate(3))\n", "print(x.add_(1))\n"})
+    EXPECT_EQ(only(x + use).confidence, Confidence::certain) << use;
+}
+
 TEST(Confidence, IsLikelyAtMostWhereADataclassHasADefault) {
   const std::string config = "@dataclass\nclass Config:\n    device: str = 'cuda'\n";
   const std::string read = "y = torch.ones(3, device=config.device).sum().item()\n";
@@ -60,6 +76,15 @@ TEST(Confidence, IsPossibleWhereAnArgumentOfForwardMayBeAFlag) {
   EXPECT_EQ(only(forward + "        while not sample:\n            x = 1\n").confidence, Confidence::possible);
   EXPECT_EQ(only(forward + "        if sample > 3:\n            x = 1\n").confidence, Confidence::likely);
   EXPECT_EQ(only(forward + "        if x:\n            x = 1\n").confidence, Confidence::likely);
+}
+
+TEST(Confidence, IsPossibleWhereAnArgumentOfForwardMayBeANumber) {
+  const std::string forward = "class Net(torch.nn.Module):\n    def forward(self, x, rounds, start, end):\n";
+  for (const char* const use :
+       {"for _ in range(rounds):\n            x = x + 1\n", "for _ in range(rounds + 1):\n            x = x + 1\n",
+        "return x[:, start:]\n", "return x[:end - start]\n", "return torch.zeros(rounds, 3)\n"})
+    EXPECT_EQ(only(forward + "        " + use).confidence, Confidence::possible) << use;
+  EXPECT_EQ(only(forward + "        return x[:rounds.sum()]\n").confidence, Confidence::likely);
 }
 
 TEST(Confidence, IsPossibleWhereNothingIsImportedThatMakesTensors) {

@@ -124,6 +124,12 @@ class Output(WithFolder):
         (self.folder / "latin.py").write_bytes(READ.encode() + b"print('f\xfcr', x)\n")
         self.assertIn(("latin.py", "print"), self.found("latin.py"))
 
+    def test_lines_of_windows_are_shown_without_their_end(self):
+        (self.folder / "windows.py").write_bytes(READ.replace("\n", "\r\n").encode())
+        self.assertIn("    y = x.sum().item()\n", self.lint("windows.py").stdout)
+        found, = json.loads(self.lint("--format", "json", "windows.py").stdout)["findings"]
+        self.assertEqual(found["source"], "y = x.sum().item()")
+
 
 class Input(WithFolder):
     def test_standard_input_is_read(self):
@@ -173,6 +179,38 @@ class Input(WithFolder):
         self.assertEqual((done.returncode, done.stdout), (0, ""))
         self.assertIn("No Python source was read", done.stderr)
 
+    def test_a_file_that_cannot_be_read_leaves_the_others(self):
+        self.write("d/a.py", READ)
+        (self.folder / "d/b.py").symlink_to("/proc/self/mem")
+        self.write("d/c.py", "import torch\nx = torch.tensor(0.5, device='cuda')\n")
+        done = self.lint("d")
+        self.assertEqual((done.returncode, done.stderr), (2, ""))
+        self.assertIn("d/b.py:1:1: note: cannot be read\n", done.stdout)
+        self.assertIn("2 findings in 2 files of 2", done.stdout)
+        self.assertIn("; 1 not read.", done.stdout)
+        found = json.loads(self.lint("--format", "json", "d/b.py", "d/a.py").stdout)
+        self.assertEqual([each["path"] for each in found["findings"]], ["d/a.py"])
+        self.assertEqual([(note["path"], note["line"]) for note in found["notes"]], [("d/b.py", 0)])
+        done = self.lint("--fix", "d")
+        self.assertEqual((done.returncode, done.stderr), (2, ""))
+        self.assertIn("Fixed 1 finding.", done.stdout)
+
+    def test_a_folder_that_cannot_be_read_is_told(self):
+        self.write("d/locked/a.py", READ)
+        (self.folder / "d/locked").chmod(0)
+        self.addCleanup((self.folder / "d/locked").chmod, 0o700)
+        without_power = ["setpriv", "--bounding-set=-dac_override,-dac_read_search"] if os.geteuid() == 0 else []
+        if without_power and (shutil.which("setpriv") is None or subprocess.run([*without_power, "true"], capture_output=True).returncode != 0):
+            self.skipTest("root reads every folder here")
+        for word in ("d", "d/locked"):
+            done = subprocess.run([*without_power, COMMAND, "lint", "read.py", word], cwd=self.folder, text=True, capture_output=True, timeout=120)
+            self.assertEqual((done.returncode, done.stderr), (2, ""))
+            self.assertIn("d/locked:1:1: note: the folder cannot be read\n", done.stdout)
+            self.assertIn("1 finding in 1 file of 1", done.stdout)
+        done = subprocess.run([*without_power, COMMAND, "lint", "read.py", "d/locked/a.py"], cwd=self.folder, text=True, capture_output=True, timeout=120)
+        self.assertIn("d/locked/a.py:1:1: note: cannot be read\n", done.stdout)
+        self.assertIn("1 finding in 1 file of 1", done.stdout)
+
 
 class Exit(WithFolder):
     def test_status_is_one_with_findings_and_two_for_mistakes(self):
@@ -191,6 +229,13 @@ class Exit(WithFolder):
             done = self.lint(*words)
             self.assertEqual((done.returncode, done.stdout), (2, ""), words)
             self.assertIn(text, " ".join(done.stderr.split()))
+
+    @unittest.skipUnless(os.path.exists("/dev/full"), "no device is full")
+    def test_output_that_cannot_be_written_is_a_mistake(self):
+        for words in (["read.py"], ["--rules"], ["--explain", "item"], ["--page", "item"]):
+            with self.subTest(words=words), open("/dev/full", "w") as full:
+                done = subprocess.run([COMMAND, "lint", *words], cwd=self.folder, stdout=full, stderr=subprocess.PIPE, text=True, timeout=120)
+                self.assertEqual((done.returncode, done.stderr), (2, "tutti: error: the output could not be written\n"))
 
 
 class Choice(WithFolder):
@@ -267,6 +312,23 @@ class Choice(WithFolder):
         self.write(".gitignore", "/out/\ngenerated_*\n")
         self.assertEqual(self.found(), [("read.py", "item"), ("src/kept.py", "item")])
         self.assertEqual(self.found("out/a.py"), [("out/a.py", "item")], "what is named is read")
+
+    def test_the_repository_above_a_folder_says_what_is_ignored_in_it(self):
+        for name in ("src/kept.py", "src/out/a.py", "src/deep/out/b.py", "src/generated_a.py", "src/deep/own.py", "src/deep/made.py"):
+            self.write(name, READ)
+        self.write(".git/HEAD", "")
+        self.write(".gitignore", "/src/out/\n/own.py\ngenerated_*\nmade.py\n")
+        self.write("src/.gitignore", "!/deep/made.py\n")
+        (self.folder.parent / (self.folder.name + "_link")).symlink_to(self.folder / "src")
+        link = self.folder.parent / (self.folder.name + "_link")
+        self.addCleanup(link.unlink)
+        kept = ["deep/made.py", "deep/out/b.py", "deep/own.py", "kept.py"]
+        for where, word in ((".", "src"), (".", "src/"), (".", "."), ("src", "."), ("src/deep", ".."), (".", self.folder / "src"), (".", link)):
+            with self.subTest(where=where, word=word):
+                done = lint("--format", "json", word, cwd=self.folder / where)
+                found = [os.path.realpath(self.folder / where / each["path"]) for each in json.loads(done.stdout)["findings"]]
+                inside = [os.path.relpath(each, self.folder.resolve() / "src") for each in found]
+                self.assertEqual([each for each in inside if each != "../read.py"], kept)
 
 
 class Allowed(WithFolder):

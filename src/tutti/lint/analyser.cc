@@ -74,8 +74,16 @@ bool is_for_setup(std::string_view name) {
 
 }  // namespace
 
-bool Analyser::is_jit(std::string_view decorator) {
-  return contains(decorator, "jax.jit") || decorator == "@jit" || contains(decorator, "pmap");
+bool Analyser::is_jit(NodeId decorator) const {
+  if (contains(text(decorator), "jax.jit") || contains(text(decorator), "pmap")) return true;
+  NodeId name = first(decorator);
+  if (name != no_node && tree_[name].kind == Syntax::call) {  // @jit(...), @partial(jit, ...)
+    const NodeId callee = tree_.child(name, Part::function);
+    const bool is_partial = callee != no_node && text(callee).ends_with("partial");
+    name = is_partial ? first(tree_.child(name, Part::arguments)) : callee;
+  }
+  const Value value = name != no_node && tree_[name].kind == Syntax::identifier ? look_up(text(name)) : Value{};
+  return value.kind == Kind::name && value.name->starts_with("jax.") && value.name->ends_with("jit");  // numba has one, too
 }
 
 bool Analyser::is_setting_up() const { return function_ != nullptr && is_for_setup(function_->name); }
@@ -251,7 +259,7 @@ void Analyser::declare_type(NodeId definition) {
       const bool is_decorated = tree_[at].kind == Syntax::decorated_definition;
       const NodeId method = is_decorated ? tree_.child(at, Part::definition) : at;
       if (method == no_node || tree_[method].kind != Syntax::function_definition) continue;
-      const std::uint32_t index = declare_function(method, found->second + 1, is_decorated && is_jit(text(first(at))));
+      const std::uint32_t index = declare_function(method, found->second + 1, is_decorated && is_jit(first(at)));
       functions_[index].is_property = is_decorated && contains(text(first(at)), "property");
       declare_parameters(functions_[index], !is_decorated || !contains(text(first(at)), "staticmethod"));
       types_[found->second].methods[functions_[index].name] = index;

@@ -50,7 +50,7 @@ class Analyser {
   bool imports_framework() const;
   void report(RuleId rule, NodeId at, Confidence sure, std::vector<Edit> fix = {});
   void report_loaders();
-  static bool is_jit(std::string_view decorator);
+  bool is_jit(NodeId decorator) const;  // of JAX
   bool is_setting_up() const;
   Weight weight() const;
   const std::string* interned(std::string_view text);

@@ -3,6 +3,7 @@
 
 #include "tutti/lint/analyser.h"
 #include "tutti/lint/names.h"
+#include "tutti/lint/tensor_methods.h"
 
 namespace tutti::lint {
 
@@ -315,6 +316,13 @@ Value Analyser::call_method(const Value& object, NodeId object_node, std::string
         for (const std::string_view starts : {"get_", "set_", "num_", "count_p", "save", "load"}) {
           if (name.starts_with(starts)) return {};
         }
+        Value as_tensor = object;
+        if (!is_tensor_method(name) && name != "generate") {
+          as_tensor.sure = Confidence::possible;
+        } else if (!is_one_of(name, {"to", "cuda", "cpu"})) {  // which modules have, too
+          as_tensor.name = nullptr;
+        }
+        return call_tensor(as_tensor, object_node, name, call, arguments);
       }
       return call_tensor(object, object_node, name, call, arguments);
     case Kind::container: return call_container(object, name, arguments);

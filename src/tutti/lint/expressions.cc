@@ -155,7 +155,7 @@ Value Analyser::combined(const Value& a, const Value& b) const {
     out.element = Element::number;
     out.loader = 0;
     out.pinned = pinned_after(out.pinned);
-    out.name = nullptr;
+    if (!is_marked(out, guessed)) out.name = nullptr;  // it may be a number still
     return out;
   }
   Value out = a.place == Place::cuda && (b.place != Place::cuda || a.sure >= b.sure) ? a : b;
@@ -167,7 +167,7 @@ Value Analyser::combined(const Value& a, const Value& b) const {
   out.rank = std::max(a.rank, b.rank);
   out.loader = 0;
   out.pinned = pinned_after(joined(a, b).pinned);
-  out.name = nullptr;
+  if (!is_marked(a, guessed) || !is_marked(b, guessed)) out.name = nullptr;
   return out;
 }
 
@@ -391,7 +391,10 @@ Value Analyser::attribute_of(const Value& object, std::string_view name) {
       if (is_one_of(name, {"shape", "dtype", "ndim", "size", "sharding", "nbytes", "itemsize", "weak_type"})) return host();
       return object;
     case Kind::array: return is_one_of(name, {"T", "real", "imag"}) ? object : host();
-    case Kind::device: return name == "type" || name == "index" ? host() : Value{};
+    case Kind::device:
+      if (name == "type" && object.place != Place::unknown)
+        return {.kind = Kind::host, .sure = object.sure, .name = interned(object.place == Place::cuda ? "cuda" : "cpu")};
+      return name == "type" || name == "index" ? host() : Value{};
     case Kind::module: {
       if (name == "training") return host();
       if (name == "weight" || name == "bias") return tensor(object.place, object.sure);
@@ -460,7 +463,10 @@ void Analyser::read(const Value& value, NodeId at, RuleId rule) {
     report(rule == RuleId::branch || rule == RuleId::assertion ? RuleId::jax_branch : RuleId::jax_read, at,
            lower(value.sure, Confidence::likely));
   } else if (value.kind == Kind::tensor && value.place != Place::cpu) {
-    report(rule, at, sure_of(value));
+    // What may be no tensor at all may have nothing to read.
+    const bool may_be_module = is_marked(value, moved_unseen) && rule != RuleId::python_scalar;
+    const bool may_be_number = is_marked(value, guessed) && rule == RuleId::tensor_bounds;
+    report(rule, at, may_be_module || may_be_number ? Confidence::possible : sure_of(value));
   }
 }
 

@@ -73,4 +73,9 @@ bool is_logger(std::string_view receiver, std::string_view method) {
   return is_one_of(method, {"info", "warning", "error", "critical", "exception", "debug"}) && sounds_like_log(receiver);
 }
 
+bool is_static_fact(std::string_view function) {
+  return is_one_of(function, {"shape", "ndim", "size", "dtype", "finfo", "iinfo", "result_type", "promote_types", "can_cast",
+                              "issubdtype", "isscalar", "iscomplexobj", "isrealobj", "broadcast_shapes"});
+}
+
 }  // namespace tutti::lint

@@ -20,5 +20,6 @@ bool sounds_like_log(std::string_view name);   // logger
 
 bool is_writer(std::string_view method);                             // add_scalar, set_postfix
 bool is_logger(std::string_view receiver, std::string_view method);  // logger.info
+bool is_static_fact(std::string_view function);                      // jnp.size, np.result_type: asks for no numbers
 
 }  // namespace tutti::lint

@@ -22,7 +22,7 @@ struct Given {
 
   void add(std::string_view name, const Value& value) {
     const auto [at, is_first] = finding.try_emplace(name, value);
-    if (!is_first) at->second = at->second.kind == Kind::unknown ? value : joined(at->second, value);
+    if (!is_first) at->second = either_assigned(at->second, value);
   }
   void finish_round() { known = std::exchange(finding, {}); }
 };

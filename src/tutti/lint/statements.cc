@@ -105,7 +105,7 @@ bool Analyser::execute(NodeId statement) {
       bool is_jitted = false;
       for (NodeId at = first(statement); at != no_node; at = next(at)) {
         if (tree_[at].kind != Syntax::decorator) continue;
-        is_jitted = is_jitted || is_jit(text(at));
+        is_jitted = is_jitted || is_jit(at);
       }
       if (definition != no_node && is_jitted && tree_[definition].kind == Syntax::function_definition)
         declare_function(definition, 0, true);
@@ -354,7 +354,8 @@ void Analyser::assign(NodeId target, const Value& value, NodeId source) {
 void Analyser::assign_attribute(Type& type, std::string_view name, const Value& value) {
   const auto assign = [&](Bindings& to) {
     const auto [at, is_new] = to.try_emplace(name, value);
-    if (!is_new && value.kind != Kind::unknown) at->second = at->second.kind == Kind::unknown ? value : joined(at->second, value);
+    const bool tells_more = value.kind != Kind::unknown || names_cpu(at->second);
+    if (!is_new && tells_more) at->second = either_assigned(at->second, value);
   };
   assign(type.assigned);
   if (const auto known = type.attributes.find(name);

@@ -1,3 +1,5 @@
+#include "tutti/lint/tensor_methods.h"
+
 #include <algorithm>
 #include <string>
 #include <unordered_set>
@@ -39,7 +41,29 @@ const std::unordered_set<std::string_view>& reductions() {
   return all;
 }
 
+// The others, each between spaces.
+constexpr std::string_view other_methods =
+    " abs absolute add addmm allclose argsort argwhere baddbmm bernoulli bincount bitwise_and bitwise_not bitwise_or bmm "
+    "bucketize cdist ceil cholesky chunk clamp clip clone conj contiguous copysign cos cosh cpu cross cuda cummax cummin "
+    "cumprod cumsum deg2rad det detach diag diag_embed diagonal diff div divide double dot dsplit equal erf exp expand "
+    "expand_as expm1 flatten flip fliplr flipud float floor floor_divide fmod frac gather half hardshrink heaviside "
+    "histc hsplit index_add index_copy index_fill index_put index_select inner int inverse is_nonzero item items keys "
+    "kthvalue lerp log log10 log1p log2 log_softmax logaddexp logcumsumexp logdet long lu masked_fill masked_scatter "
+    "masked_select matmul maximum minimum mm mode moveaxis movedim mul multinomial multiply mv nan_to_num narrow neg "
+    "negative new_empty new_full new_ones new_tensor new_zeros nonzero numpy outer permute pin_memory pow put qr quantile "
+    "reciprocal relu remainder renorm repeat repeat_interleave reshape reshape_as resolve_conj roll rot90 round rsqrt "
+    "scatter scatter_add scatter_reduce select short sigmoid sign sin sinh slice_scatter softmax sort split sqrt square "
+    "squeeze sub subtract sum_to_size svd swapaxes swapdims t take take_along_dim tan tanh tensor_split tile to to_dense "
+    "to_sparse tolist topk transpose tril triu true_divide trunc type type_as unbind unflatten unfold unique "
+    "unique_consecutive unsqueeze values view view_as vsplit where xlogy ";
+
 }  // namespace
+
+bool is_tensor_method(std::string_view name) {
+  const bool is_in_place = name.ends_with('_') && !name.starts_with('_');
+  return is_in_place || host_methods().contains(name) || boolean_methods().contains(name) || reductions().contains(name) ||
+         other_methods.find(" " + std::string(name) + " ") != std::string_view::npos;
+}
 
 bool Analyser::does_not_block(const Arguments& arguments, std::size_t position) const {
   if (const Argument* const named = arguments.named("non_blocking"); named != nullptr)
@@ -73,6 +97,7 @@ Value Analyser::move(const Value& object, NodeId object_node, const Value& devic
   out.pinned = Known::unknown;
   if (device.kind != Kind::device || device.place == Place::unknown) {
     out.loader = 0;
+    if (device.kind == Kind::device && out.place == Place::cpu) out.place = Place::unknown;
     return out;
   }
   out.place = device.place;

@@ -297,8 +297,11 @@ Value Analyser::call_torch(std::string_view name, NodeId call, const Arguments& 
   if (filled.contains(name)) return make_filled(name, arguments);
   if (name == "from_numpy" || name == "frombuffer" || name == "from_file") return tensor(Place::cpu);
   if (name == "device") {
-    const Value device = device_of(given);
-    return device.kind == Kind::device ? device : Value{.kind = Kind::device, .place = Place::cuda, .sure = Confidence::likely};
+    const Argument* const type = arguments.find(0, "type");
+    const Value device = device_of(type);
+    if (device.kind == Kind::device) return device;
+    const bool is_text = type != nullptr && type->value.kind == Kind::host && type->value.name != nullptr;
+    return {.kind = Kind::device, .place = is_text ? Place::unknown : Place::cuda, .sure = Confidence::likely};
   }
   if (name == "save" && given != nullptr && weight() != Weight::once)
     read(given->value.kind == Kind::container ? element_of(given->value) : given->value, call, RuleId::save);
@@ -310,6 +313,7 @@ Value Analyser::call_torch(std::string_view name, NodeId call, const Arguments& 
   if (name == "compile" || name == "jit.script" || name == "nn.DataParallel" || name == "nn.parallel.DistributedDataParallel") {
     return given == nullptr ? Value{} : given->value;
   }
+  if (name == "accelerator.current_accelerator") return {.kind = Kind::device, .place = Place::cuda, .sure = Confidence::likely};
   if (name == "cuda.synchronize" || name == "accelerator.synchronize" || name == "cuda.device_synchronize") {
     report(RuleId::synchronize, call, Confidence::certain);
     return host();
@@ -369,6 +373,11 @@ Value Analyser::call_torch(std::string_view name, NodeId call, const Arguments& 
     return out;
   }
   if (name == "nn.utils.clip_grad_norm_" || name == "nn.utils.clip_grad.clip_grad_norm_") {
+    const Argument* const parameters = arguments.find(0, "parameters");
+    const Value clipped = parameters == nullptr                       ? Value{}
+                          : parameters->value.kind == Kind::container ? element_of(parameters->value)
+                                                                      : parameters->value;
+    if (clipped.kind == Kind::tensor && clipped.place == Place::cpu) return tensor(Place::cpu, clipped.sure);
     const Argument* const raises = arguments.find(3, "error_if_nonfinite");
     if (raises != nullptr && tree_[raises->node].kind == Syntax::true_) report(RuleId::clip_grad_check, call, Confidence::likely);
     return tensor(Place::cuda, Confidence::likely);
@@ -427,7 +436,7 @@ Value Analyser::call_jax(std::string_view name, NodeId call, const Arguments& ar
        {"jit", "grad", "value_and_grad", "vmap", "pmap", "jacfwd", "jacrev", "hessian", "checkpoint"}) {
     if (name == makes) return {.kind = Kind::jax_function};
   }
-  if (name == "numpy.shape" || name == "numpy.ndim" || name == "numpy.issubdtype") return host();
+  if (name.starts_with("numpy.") && is_static_fact(name.substr(6))) return host();
   if (name.starts_with("numpy.") || name.starts_with("random.") || name.starts_with("nn.") || name.starts_with("lax.") ||
       name == "device_put")
     return array;
@@ -439,8 +448,12 @@ Value Analyser::call_qualified(std::string_view path, NodeId call, const Argumen
   if (is("torch.")) return call_torch(path.substr(6), call, arguments);
   if (is("jax.")) return call_jax(path.substr(4), call, arguments);
   if (is("numpy.")) {
+    if (is_static_fact(path.substr(6))) return host();
     const Argument* const given = arguments.at(0);
-    if (given != nullptr && given->value.kind == Kind::jax) read(given->value, call, RuleId::jax_read);
+    const bool is_list =
+        given != nullptr && given->value.kind == Kind::container && !containers_[given->value.index].is_dictionary;
+    const Value numbers = given == nullptr ? Value{} : is_list ? element_of(given->value) : given->value;
+    if (numbers.kind == Kind::jax) read(numbers, call, RuleId::jax_read);
     return {.kind = Kind::array};
   }
   if (is("math.")) {

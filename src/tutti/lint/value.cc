@@ -2,13 +2,38 @@
 
 namespace tutti::lint {
 
+namespace {
+
+// Of PyTorch, neither a GPU of CUDA's nor the CPU: "mps", "xpu:0".
+bool is_other_device(const std::string* text) {
+  if (text == nullptr) return false;
+  const std::string_view name = std::string_view(*text).substr(0, text->find(':'));
+  for (const std::string_view each :
+       {"mps", "xpu", "meta", "hpu", "mtia", "npu", "mlu", "xla", "ipu", "vulkan", "privateuseone"}) {
+    if (name == each) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
 bool is_integer(const Value& value) { return value.kind == Kind::host && value.element == Element::number; }
 
 Value named_device(const Value& value) {
   if (value.kind == Kind::device) return value;
   if (is_integer(value)) return {.kind = Kind::device, .place = Place::cuda, .sure = value.sure};
   const Place named = value.kind == Kind::host ? place_of_name(value.name) : Place::unknown;
-  return named == Place::unknown ? Value{} : Value{.kind = Kind::device, .place = named};
+  const bool is_named = named != Place::unknown || (value.kind == Kind::host && is_other_device(value.name));
+  return is_named ? Value{.kind = Kind::device, .place = named, .sure = value.sure} : Value{};
+}
+
+bool names_cpu(const Value& value) {
+  const Value device = named_device(value);
+  return device.kind == Kind::device && device.place == Place::cpu;
+}
+
+Value either_assigned(const Value& before, const Value& value) {
+  return before.kind == Kind::unknown && !names_cpu(value) ? value : joined(before, value);
 }
 
 Value joined(const Value& a, const Value& b) {
@@ -24,6 +49,8 @@ Value joined(const Value& a, const Value& b) {
                                 : Place::unknown,
             .sure = is_same ? lower(a.sure, b.sure) : lower(Confidence::likely, lower(a.sure, b.sure))};
   }
+  // What is not known may be a GPU.
+  if ((a.kind == Kind::unknown && names_cpu(b)) || (b.kind == Kind::unknown && names_cpu(a))) return {};
   if (a.kind != b.kind) {
     if (a.kind == Kind::unknown || a.kind == Kind::host) {
       Value out = b;

@@ -93,10 +93,16 @@ inline Place place_of_name(const std::string* text) {
 
 bool is_integer(const Value& value);
 
-// The device that a value names; of another kind if it names none. A number is one of a GPU.
+// The device that a value names, at an unknown place where that is neither the CPU nor a GPU of CUDA's; of another kind if it
+// names none. A number is one of a GPU.
 Value named_device(const Value& value);
 
 // Either of the two, as a branch leaves it.
 Value joined(const Value& a, const Value& b);
+
+// The same, as assignments in several places leave it: one of what is not known takes nothing from the others, unless they name
+// the CPU.
+Value either_assigned(const Value& before, const Value& value);
+bool names_cpu(const Value& value);
 
 }  // namespace tutti::lint
