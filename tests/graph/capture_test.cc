@@ -300,6 +300,57 @@ TEST_P(Capture, ASecondDeviceAndSeveralStreamsArePartOfIt) {
   for (std::uint64_t i = 0; i < 4; ++i) EXPECT_EQ(numbers(step(some(i))), numbers(function(some(i))));
 }
 
+TEST_P(Capture, AnEventOfTheProgramsIsRecordedAgainInEveryReplay) {
+  if (GetParam().backend == "cpu") GTEST_SKIP() << "what it does at once has no place on a stream";
+  Stream stream(device(0));
+  Event done;
+  const auto function = [&](const Tensor& x) {
+    const StreamScope on(stream);
+    Tensor y = exp(x);
+    done.record(stream);
+    return y;
+  };
+  const auto step = capture(function);
+  for (int i = 0; i < 4; ++i) {
+    if (i == 2) done.record(stream);  // by the program in between
+    const TimelinePoint before = done.point();
+    const Tensor y = step(some(1));
+    EXPECT_TRUE(done.point().stream == stream.id() && done.point().value > before.value) << "call " << i;
+    done.sync();
+    EXPECT_TRUE(y.is_ready());
+  }
+  const Event copy = done;
+  (void)step(some(2));
+  EXPECT_LT(copy.point().value, done.point().value) << "a copy stays where it was made";
+}
+
+TEST_P(Capture, AWaitAtItsEndIsForWhatComesBehindIt) {
+  if (GetParam().backend != "sim") GTEST_SKIP() << "races are looked for on simulated GPUs";
+  Stream first(device(0));
+  Stream second(device(0));
+  const auto function = [&](const Tensor& x) {
+    Tensor y;
+    {
+      const StreamScope on(second);
+      y = exp(x);
+    }
+    first.wait(second);
+    return y;
+  };
+  const auto step = capture(function);
+  const Tensor x = some(1);
+  (void)step(x);
+  sync_devices();
+  set_race_detection(RaceDetection::error);
+  for (int i = 0; i < 3; ++i) {
+    const Tensor y = step(x);
+    const ManualOrder mine;
+    const StreamScope on(first);
+    EXPECT_NO_THROW((void)tanh(y));
+    sync_devices();
+  }
+}
+
 TEST_P(Capture, IsAnotherGraphAfterTraining) {
   const BatchNorm norm(6);
   const Dropout dropout{0.5};

@@ -194,20 +194,28 @@ Event& Event::operator=(const Event& other) {
   is_timed_ = other.is_timed_;
   const std::lock_guard lock(lock_);
   std::swap(recorded_, copy);
+  cell_.reset();
   return *this;
 }
 
 Event::Recorded Event::recorded() const noexcept {
   const std::lock_guard lock(lock_);
-  return recorded_;
+  return cell_ ? cell_->get() : recorded_;
 }
 
 void Event::record(Stream& stream, Site site) {
   require_usable(site);
-  const RecordData data(stream, is_timed_ ? RecordData::What::time : RecordData::What::last);
+  std::weak_ptr<detail::EventCell> seen;
+  if (detail::thread_state.top != nullptr) {
+    const std::lock_guard lock(lock_);
+    if (!cell_) cell_ = std::make_shared<detail::EventCell>();
+    seen = cell_;
+  }
+  const RecordData data(stream, is_timed_ ? RecordData::What::time : RecordData::What::last, std::move(seen));
   call_order(record_row, data, site);
   Recorded fresh = data.recorded();
   const std::lock_guard lock(lock_);
+  if (cell_) return cell_->set(std::move(fresh));
   std::swap(recorded_, fresh);
 }
 

@@ -15,6 +15,9 @@ namespace tutti {
 
 class LogicalDevice;
 class Stream;
+namespace detail {
+class EventCell;
+}
 
 // A place on a stream, to be waited for. Recording costs nothing until someone asks; one that measures time puts a
 // mark into the stream. Usable from any thread: while one records it, another may ask. A copy stays where it was made.
@@ -48,6 +51,7 @@ class Event {
   bool is_timed_ = false;
   mutable ShortLock lock_;
   Recorded recorded_;
+  std::shared_ptr<detail::EventCell> cell_;  // of one that was recorded where calls are data: where it is from then on
 };
 
 // A queue of its own on one device, usable from any thread. Copies are the same stream; a moved-from one is a copy too.

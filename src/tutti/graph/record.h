@@ -11,6 +11,7 @@
 
 #include "tutti/exec/launch_listener.h"
 #include "tutti/exec/op_call.h"
+#include "tutti/exec/order_calls.h"
 #include "tutti/exec/stream.h"
 #include "tutti/ops/variable_cell.h"
 
@@ -93,7 +94,7 @@ struct Record {
   std::vector<Slot> slots;
   std::vector<RecordedLaunch> launches;
   std::vector<OrderStep> order;
-  std::size_t events = 0;
+  std::vector<std::weak_ptr<detail::EventCell>> events;  // recorded anew in every replay
   std::vector<RecordedResult> results;
   std::vector<Stream> streams;      // kept from being lent to others
   std::vector<std::string> called;  // a line for each call, for whoever compares two records

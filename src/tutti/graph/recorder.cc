@@ -265,7 +265,8 @@ void Recorder::order(OpCall& call) {
       return refuse(call.op.name.c_str(), call.site, "an event that takes the time; measure outside");
     const TimelinePoint point = recorded->recorded().point;
     step.stream = &recorded->stream().base();
-    step.event = record_->events++;
+    step.event = record_->events.size();
+    record_->events.push_back(recorded->cell());
     record_->streams.push_back(recorded->stream());
     events_[{index_of(point.stream), point.value}] = step.event;
   } else {

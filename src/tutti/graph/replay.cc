@@ -3,6 +3,7 @@
 
 #include "tutti/base/text.h"
 #include "tutti/exec/order.h"
+#include "tutti/exec/order_calls.h"
 #include "tutti/exec/payload.h"
 #include "tutti/graph/graph.h"
 #include "tutti/hal/access_observer.h"
@@ -258,17 +259,25 @@ void Graph::submit(std::unique_ptr<Flight> owned) {
   if (plan_.segments.empty()) return land(owned.release());
   (void)owned.release();  // the last segment lets it go
   std::vector<TimelinePoint> points(plan_.segments.size());
-  std::vector<TimelinePoint> events(record_->events);
-  std::vector<std::pair<DeviceStream*, TimelinePoint>> waits;
+  std::vector<TimelinePoint> events(record_->events.size());
+  struct Wait {
+    DeviceStream* stream;
+    TimelinePoint point;
+    bool is_kept = false;  // by a segment behind it
+  };
+  std::vector<Wait> waits;
   std::vector<Points> before(arenas_.size());  // what earlier replays still do there
   for (std::size_t i = 0; i < arenas_.size(); ++i) arenas_[i]->before_write(StreamId::none, before[i]);
   for (const Action& action : plan_.actions) {
     const OrderStep& step = action.order;
     if (action.segment == nowhere) {
       switch (step.kind) {
-        case OrderStep::Kind::record: events[step.event] = step.stream->last(); break;
-        case OrderStep::Kind::wait_event: waits.emplace_back(step.stream, events[step.event]); break;
-        case OrderStep::Kind::wait_stream: waits.emplace_back(step.stream, step.other->last()); break;
+        case OrderStep::Kind::record:
+          events[step.event] = step.stream->last();
+          if (const auto cell = record_->events[step.event].lock()) cell->set({events[step.event], nullptr});
+          break;
+        case OrderStep::Kind::wait_event: waits.push_back({step.stream, events[step.event]}); break;
+        case OrderStep::Kind::wait_stream: waits.push_back({step.stream, step.other->last()}); break;
       }
       continue;
     }
@@ -278,10 +287,18 @@ void Graph::submit(std::unique_ptr<Flight> owned) {
     for (const std::size_t arena : segment.arenas) {
       for (const TimelinePoint point : before[arena]) after.push_back(point);
     }
-    for (const auto& [stream, point] : waits) {
-      if (stream == segment.stream && point.stream != StreamId::none) after.push_back(point);
+    for (Wait& wait : waits) {
+      if (wait.stream != segment.stream) continue;
+      wait.is_kept = true;
+      if (wait.point.stream != StreamId::none) after.push_back(wait.point);
     }
     points[action.segment] = submit_segment(action.segment, flight, after);
+  }
+  // The last of a stream are for what the program submits there next.
+  for (const Wait& wait : waits) {
+    const auto is_it = [&](const Stream& each) { return &each.base() == wait.stream; };
+    const auto stream = std::find_if(record_->streams.begin(), record_->streams.end(), is_it);
+    if (!wait.is_kept && stream != record_->streams.end()) WaitData(*stream, wait.point).run(captured_);
   }
   for (std::size_t i = 0; i < arenas_.size(); ++i) {
     const auto touches = [&](const Segment& segment) {
