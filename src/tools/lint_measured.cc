@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <iostream>
 #include <map>
 #include <optional>
 #include <tuple>
 #include <utility>
 #include <vector>
 
+#include "tutti/base/paragraph.h"
 #include "tutti/base/text.h"
 #include "tutti/lint/seen_wait.h"
 #include "tutti/trace/seen_sites.h"
@@ -72,7 +74,11 @@ std::optional<std::size_t> finding_of(LintedFile& file, const WaitSite& site, co
 
 }  // namespace
 
-tracing::TraceReport read_measurements(const std::string& trace) { return tracing::make_report(tracing::read_traces(trace)); }
+tracing::TraceReport read_measurements(const std::string& trace) {
+  tracing::TraceReport out = tracing::make_report(tracing::read_traces(trace));
+  for (const std::string& file : out.unread) std::cerr << paragraph(text("tutti: warning: left out: ", printable(file, 400)));
+  return out;
+}
 
 bool is_measured(const tracing::TraceReport& trace, const std::string& path) {
   const fs::path name = fs::path(path).filename();
