@@ -190,6 +190,7 @@ Event::Event(const Options& options) : is_timed_(options.timing) {}
 Event::Event(const Event& other) : is_timed_(other.is_timed_), recorded_(other.recorded()) {}
 
 Event& Event::operator=(const Event& other) {
+  if (this == &other) return *this;
   Recorded copy = other.recorded();
   is_timed_ = other.is_timed_;
   const std::lock_guard lock(lock_);
