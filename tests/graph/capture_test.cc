@@ -133,7 +133,9 @@ TEST_P(Capture, ValuesThatAreNoNumbersTellGraphsApartToo) {
   const auto complex = capture([](const Tensor& x, std::complex<double> z) { return x * z.imag(); });
   const auto timed =
       capture([](const Tensor& x, std::chrono::milliseconds time) { return x * static_cast<double>(time.count()); });
-  const auto either = capture([](const Tensor& x, std::variant<int, double> by) {
+  int runs = 0;
+  const auto either = capture([&](const Tensor& x, std::variant<int, double> by) {
+    ++runs;
     return x * std::visit([](auto value) { return static_cast<double>(value); }, by);
   });
   for (const int by : {1, 2, 3, 1}) {
@@ -143,6 +145,7 @@ TEST_P(Capture, ValuesThatAreNoNumbersTellGraphsApartToo) {
     EXPECT_EQ(numbers(timed(ones({1}), std::chrono::milliseconds(by))), wanted);
     EXPECT_EQ(numbers(either(ones({1}), std::variant<int, double>(by))), wanted);
   }
+  EXPECT_EQ(runs, 3);
   // Of one value and two types, with results of two types.
   const auto typed = capture([](const Tensor& x, auto number) { return std::pair(x, number); });
   EXPECT_EQ(typed(ones({1}), 0).second, 0);
@@ -322,6 +325,43 @@ TEST_P(Capture, AnEventOfTheProgramsIsRecordedAgainInEveryReplay) {
   const Event copy = done;
   (void)step(some(2));
   EXPECT_LT(copy.point().value, done.point().value) << "a copy stays where it was made";
+  done = copy;
+  EXPECT_EQ(copy.point().value, done.point().value);
+  (void)step(some(3));
+  EXPECT_LT(copy.point().value, done.point().value) << "it is the program's event still";
+}
+
+// The stream has no work of its own: the event is what it waits for.
+TEST_P(Capture, AnEventBehindAWaitIsBehindWhatIsWaitedFor) {
+  if (GetParam().backend == "cpu") GTEST_SKIP() << "what it does at once has no place on a stream";
+  for (const bool has_work : {true, false}) {
+    Stream working(device(0));
+    Stream joining(device(0));
+    Stream later(device(0));
+    Event done;
+    const auto function = [&](const Tensor& x) {
+      Tensor y = x;
+      if (has_work) {
+        const StreamScope on(working);
+        y = exp(x);
+      }
+      joining.wait(working);
+      later.wait(joining);
+      done.record(later);
+      return y;
+    };
+    const auto step = capture(function);
+    for (int i = 0; i < 3; ++i) {
+      const Tensor x = some(1);
+      {
+        const StreamScope on(working);
+        (void)exp(x);
+      }
+      (void)step(x);
+      done.sync();
+      EXPECT_TRUE(working.base().is_idle()) << (has_work ? "its own work" : "the program's") << ", call " << i;
+    }
+  }
 }
 
 TEST_P(Capture, AWaitAtItsEndIsForWhatComesBehindIt) {

@@ -193,7 +193,7 @@ TEST(InterruptedFitOverProcesses, SavesACheckpointToGoOnFromWithTheSameBits) {
     const History wanted = whole.fit(data(), {.epochs = all, .verbose = quiet});
     const auto cut = model_of(strategy);
     // Steps that take a moment: it is to be heard before the last.
-    const auto slowly = on_step_end([](Training& training) { ::poll(nullptr, 0, training.step() > 14 ? 1 : 0); });
+    const auto slowly = on_step_end([](Training& training) { ::poll(nullptr, 0, training.step() > 14 ? 20 : 0); });
     Callbacks callbacks{checkpoints(path, {.every_epochs = 0}), slowly};
     if (rank == 1) callbacks.push_back(raises_after(14));
     const History until = cut.fit(data(), {.epochs = all, .callbacks = callbacks, .verbose = quiet});

@@ -194,8 +194,11 @@ Event& Event::operator=(const Event& other) {
   Recorded copy = other.recorded();
   is_timed_ = other.is_timed_;
   const std::lock_guard lock(lock_);
-  std::swap(recorded_, copy);
-  cell_.reset();
+  if (cell_) {
+    cell_->set(std::move(copy));
+  } else {
+    std::swap(recorded_, copy);
+  }
   return *this;
 }
 
@@ -209,7 +212,10 @@ void Event::record(Stream& stream, Site site) {
   std::weak_ptr<detail::EventCell> seen;
   if (detail::thread_state.top != nullptr) {
     const std::lock_guard lock(lock_);
-    if (!cell_) cell_ = std::make_shared<detail::EventCell>();
+    if (!cell_) {
+      cell_ = std::make_shared<detail::EventCell>();
+      cell_->set(recorded_);
+    }
     seen = cell_;
   }
   const RecordData data(stream, is_timed_ ? RecordData::What::time : RecordData::What::last, std::move(seen));

@@ -7,10 +7,12 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <variant>
 
 #include "tutti/base/inline_vector.h"
 #include "tutti/exec/generator.h"
 #include "tutti/exec/stream.h"
+#include "tutti/ops/flatten.h"
 #include "tutti/ops/variable.h"
 
 namespace tutti::graph {
@@ -69,6 +71,9 @@ struct AddToKey {
   void other(const T& value) const {
     if constexpr (std::same_as<T, Stream> || std::same_as<T, Generator>) {
       key.add(value);
+    } else if constexpr (requires { std::visit([](const auto&) {}, value); }) {  // whose other bytes may be anything
+      key.add(value.index());
+      std::visit([&](const auto& held) { each_value(std::string(), held, *this); }, value);
     } else if constexpr (std::is_trivially_copyable_v<T> && !std::is_empty_v<T>) {
       key.add(std::string_view(reinterpret_cast<const char*>(&value), sizeof value));
     }

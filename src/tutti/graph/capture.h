@@ -32,6 +32,12 @@ struct HasNoPointers {
         requires(const Pointer& optional) { optional.has_value(); },
         "a captured function gives its tensors by value: what lies behind a pointer would be the same in all its calls");
   }
+  template <class T>
+  void other(const T&) const {
+    static_assert(
+        !std::same_as<T, Event>,
+        "a captured function gives no events, which would be those of the call that recorded it; record one of the program's");
+  }
 };
 
 }  // namespace detail

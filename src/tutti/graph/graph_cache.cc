@@ -26,6 +26,7 @@ bool is_replaying_allowed() noexcept { return detail::thread_state.top == nullpt
 std::vector<Tensor> replay(const Entry& entry, std::span<const Tensor* const> inputs) { return entry.graph->replay(inputs); }
 
 std::shared_ptr<const Entry> GraphCache::find(const CallKey& key) {
+  std::shared_ptr<Entry> gone;  // let go of when the lock is
   const std::lock_guard lock(mutex_);
   const auto found = std::find_if(entries_.begin(), entries_.end(),
                                   [&](const std::shared_ptr<Entry>& each) { return each->key == key.words(); });
@@ -33,6 +34,7 @@ std::shared_ptr<const Entry> GraphCache::find(const CallKey& key) {
   // What could not be made when it was recorded would never be made again.
   const auto& constants = (*found)->constants;
   if (std::any_of(constants.begin(), constants.end(), [](const Ref<Buffer>& each) { return each->failure().is_set(); })) {
+    gone = std::move(*found);
     entries_.erase(found);
     return nullptr;
   }

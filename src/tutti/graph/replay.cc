@@ -256,8 +256,7 @@ void Graph::submit(std::unique_ptr<Flight> owned) {
   flight.graph = shared_from_this();
   flight.launched.assign(plan_.segments.size(), nullptr);
   flight.is_graph.assign(plan_.segments.size(), 0);
-  if (plan_.segments.empty()) return land(owned.release());
-  (void)owned.release();  // the last segment lets it go
+  if (!plan_.segments.empty()) (void)owned.release();  // the last segment lets it go
   std::vector<TimelinePoint> points(plan_.segments.size());
   std::vector<TimelinePoint> events(record_->events.size());
   struct Wait {
@@ -266,6 +265,15 @@ void Graph::submit(std::unique_ptr<Flight> owned) {
     bool is_kept = false;  // by a segment behind it
   };
   std::vector<Wait> waits;
+  // Those of a stream for which no segment comes: what is asked of the stream now, or comes there later, is behind them.
+  const auto submit_waits = [&](const DeviceStream& stream) {
+    for (Wait& wait : waits) {
+      if (wait.stream != &stream || std::exchange(wait.is_kept, true)) continue;
+      const auto is_it = [&](const Stream& each) { return &each.base() == wait.stream; };
+      const auto on = std::find_if(record_->streams.begin(), record_->streams.end(), is_it);
+      if (on != record_->streams.end()) WaitData(*on, wait.point).run(captured_);
+    }
+  };
   std::vector<Points> before(arenas_.size());  // what earlier replays still do there
   for (std::size_t i = 0; i < arenas_.size(); ++i) arenas_[i]->before_write(StreamId::none, before[i]);
   for (const Action& action : plan_.actions) {
@@ -273,11 +281,15 @@ void Graph::submit(std::unique_ptr<Flight> owned) {
     if (action.segment == nowhere) {
       switch (step.kind) {
         case OrderStep::Kind::record:
+          submit_waits(*step.stream);
           events[step.event] = step.stream->last();
           if (const auto cell = record_->events[step.event].lock()) cell->set({events[step.event], nullptr});
           break;
         case OrderStep::Kind::wait_event: waits.push_back({step.stream, events[step.event]}); break;
-        case OrderStep::Kind::wait_stream: waits.push_back({step.stream, step.other->last()}); break;
+        case OrderStep::Kind::wait_stream:
+          submit_waits(*step.other);
+          waits.push_back({step.stream, step.other->last()});
+          break;
       }
       continue;
     }
@@ -294,12 +306,6 @@ void Graph::submit(std::unique_ptr<Flight> owned) {
     }
     points[action.segment] = submit_segment(action.segment, flight, after);
   }
-  // The last of a stream are for what the program submits there next.
-  for (const Wait& wait : waits) {
-    const auto is_it = [&](const Stream& each) { return &each.base() == wait.stream; };
-    const auto stream = std::find_if(record_->streams.begin(), record_->streams.end(), is_it);
-    if (!wait.is_kept && stream != record_->streams.end()) WaitData(*stream, wait.point).run(captured_);
-  }
   for (std::size_t i = 0; i < arenas_.size(); ++i) {
     const auto touches = [&](const Segment& segment) {
       return std::find(segment.arenas.begin(), segment.arenas.end(), i) != segment.arenas.end();
@@ -311,6 +317,8 @@ void Graph::submit(std::unique_ptr<Flight> owned) {
       if (touches(plan_.segments[k]) && plan_.segments[k].stream != plan_.arenas[i].stream) arenas_[i]->note_read(points[k]);
     }
   }
+  for (const Wait& wait : waits) submit_waits(*wait.stream);
+  if (plan_.segments.empty()) land(owned.release());
 }
 
 TimelinePoint Graph::submit_segment(std::size_t number, Flight& flight, Points after) {

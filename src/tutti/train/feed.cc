@@ -41,7 +41,7 @@ std::optional<SharedBatch> Destination::Feed::next() {
   const std::size_t wanted = to_.strategy_ ? most_ahead + 1 : 1;  // a data set that is prefetched is ahead by itself
   while (ahead_.size() < wanted) {
     std::optional<DeviceScope> here;  // else what a map() makes of it would be on the first GPU
-    if (is_made_on_host_) here.emplace("CPU:0", site_);
+    if (is_made_on_host_ && without_left(thread_state.scope) == nullptr) here.emplace("CPU:0", site_);
     std::optional<Batches::Tensors> batch = pass_->next();
     here.reset();
     if (!batch) break;
