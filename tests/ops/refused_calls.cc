@@ -68,6 +68,15 @@ void refused(const tt::Tensor& x, const tt::Tensor& i) {
   tt::save("a", Closed(x));        // give this class an each_member
 }
 
+std::shared_ptr<tt::Tensor> behind_a_pointer(const tt::Tensor& x);
+std::pair<tt::Tensor, tt::Event> with_an_event(const tt::Tensor& x);
+
+void refused_results(const tt::Tensor& x) {
+  (void)tt::capture(behind_a_pointer)(x);  // a captured function gives its tensors by value
+  (void)tt::capture(with_an_event)(x);     // a captured function gives no events
+  (void)tt::PerReplica<bool>();            // a PerReplica holds no bools
+}
+
 void refused_options(const tt::Tensor& x) {
   tt::var(x, {.correction = 1});                    // write all_axes before the options: var(x, all_axes,
   tt::std(x, {.correction = 1, .keepdims = true});  // write all_axes before the options: std(x, all_axes,

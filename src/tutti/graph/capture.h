@@ -23,7 +23,8 @@ namespace detail {
 template <class... Given>
 inline constexpr char kinds_of_arguments = 0;  // one of them for each list of types
 
-struct HasNoPointers {
+// Of what every replay gives again: what the call that recorded it left in there would stay.
+struct MayBeGiven {
   template <class T>
   void operator()(const std::string&, const T&) const {}
   template <class Pointer>
@@ -114,7 +115,7 @@ class Captured {
       keep(key, recorder, tensors, nullptr);
     } else {
       Result out = run();
-      each_value(std::string(), out, detail::HasNoPointers());
+      each_value(std::string(), out, detail::MayBeGiven());
       for (Tensor* each : own) *each = Tensor();
       auto empty = std::make_shared<Result>(out);
       each_leaf(*empty, [&](auto& leaf) {
