@@ -1,7 +1,7 @@
 // Our side of convolutions and attention as networks have them, on GPU:0: every result is compared with the same in float64, then
 // timed. networks.py adds PyTorch's.
-// usage: gpu_networks TIMES.json [--seconds N] [--filter TEXT] [--log] [--simulated]   (exit 77: there is no CUDA GPU; 1: some
-// results are off)
+// usage: gpu_networks TIMES.json [--seconds N] [--filter TEXT] [--any-order] [--log] [--simulated]
+// (--any-order: set_deterministic(false); exit 77: there is no CUDA GPU; 1: some results are off)
 #include <cmath>
 #include <cstdlib>
 #include <fstream>
@@ -46,8 +46,10 @@ struct Mode {
   bool tf32;
   double allowed;  // of the largest element, for sums of a few thousand products
 };
-constexpr Mode modes[] = {
-    {"bf16", tt::DType::bf16, false, 1.5e-2}, {"tf32", tt::DType::f32, true, 5e-3}, {"f32", tt::DType::f32, false, 1e-4}};
+constexpr Mode modes[] = {{"bf16", tt::DType::bf16, false, 1.5e-2},
+                          {"f16", tt::DType::f16, false, 2e-3},
+                          {"tf32", tt::DType::f32, true, 5e-3},
+                          {"f32", tt::DType::f32, false, 1e-4}};
 
 tt::Tensor drawn(const tt::Shape& shape, std::uint64_t key, tt::DType dtype) {
   return tt::cast(tt::uniform(shape, {.key = key, .low = -1, .high = 1}), dtype);
@@ -76,7 +78,7 @@ tt::ConvolutionAttributes attributes_of(const Convolution& c, bool tf32) {
   const std::int64_t padding = c.kernel / 2;
   const std::int64_t outputs = (c.size + 2 * padding - c.kernel) / c.stride + 1;
   const tt::WindowAxis axis{c.size, c.kernel, c.stride, padding, 1, outputs};
-  return {{axis, axis}, 1, tf32};
+  return {{axis, axis}, 1, tf32, tt::is_deterministic()};
 }
 
 struct Times {
@@ -190,6 +192,8 @@ int main(int argc, char** argv) {
       seconds = std::atof(argv[++i]);
     } else if (word == "--filter" && i + 1 < argc) {
       filter = argv[++i];
+    } else if (word == "--any-order") {
+      tt::set_deterministic(false);
     } else if (word == "--log") {
       tt::set_log_level(tt::LogLevel::debug);
     } else if (word == "--simulated") {
@@ -199,7 +203,7 @@ int main(int argc, char** argv) {
     }
   }
   if (json.empty()) {
-    std::fprintf(stderr, "usage: gpu_networks TIMES.json [--seconds N] [--filter TEXT] [--log] [--simulated]\n");
+    std::fprintf(stderr, "usage: gpu_networks TIMES.json [--seconds N] [--filter TEXT] [--any-order] [--log] [--simulated]\n");
     return 2;
   }
   if (is_simulated) tt::simulate_gpus(1);
@@ -223,6 +227,7 @@ int main(int argc, char** argv) {
   for (const Mode& mode : modes) {
     tt::set_allow_tf32(mode.tf32);
     for (const Attention& each : attentions) attempt(std::string("attention ") + mode.name, [&] { measure(each, mode, times); });
+    if (mode.dtype == tt::DType::f16) continue;  // takes as long as bf16
     for (const Convolution& each : convolutions) {
       for (const bool is_last : {true, false})
         attempt(std::string("convolution ") + mode.name, [&] { measure(each, mode, is_last, times); });

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """PyTorch's side of gpu_networks: the same convolutions and attention, its best of both layouts, cuDNN's search on.
 usage: networks.py TIMES.json [--seconds N]   (prints both sides and the ratio of the best of each)
+       --deterministic: cuDNN's and attention's ways whose order of additions is fixed
 """
 
 import json
@@ -11,7 +12,7 @@ import torch
 import torch.nn.functional as F
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
-MODES = {"bf16": (torch.bfloat16, False), "tf32": (torch.float32, True), "f32": (torch.float32, False)}
+MODES = {"bf16": (torch.bfloat16, False), "f16": (torch.float16, False), "tf32": (torch.float32, True), "f32": (torch.float32, False)}
 
 
 def device_us(function):
@@ -83,6 +84,7 @@ def main():
     rows = json.load(open(sys.argv[1]))
     seconds = float(sys.argv[sys.argv.index("--seconds") + 1]) if "--seconds" in sys.argv else 60
     torch.backends.cudnn.benchmark = True
+    torch.use_deterministic_algorithms("--deterministic" in sys.argv)
     start = time.perf_counter()
     cells = {}
     for row in rows:

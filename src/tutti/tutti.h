@@ -35,6 +35,7 @@
 #include "tutti/ops/comparison.h"
 #include "tutti/ops/control.h"
 #include "tutti/ops/creation.h"
+#include "tutti/ops/deterministic.h"
 #include "tutti/ops/dlpack.h"
 #include "tutti/ops/einsum.h"
 #include "tutti/ops/elementwise.h"

@@ -99,6 +99,23 @@ TEST_P(WithAndWithoutCudnn, AttentionAndItsGradientsAreThoseOfTheCpu) {
   }
 }
 
+TEST_P(WithAndWithoutCudnn, SumsInAnyOrderAreThoseOfTheCpu) {
+  set_deterministic(false);
+  const Conv2dOptions options{.stride = 2, .padding = 1};
+  expect_close([&](const Tensors& x) { return conv2d(x[0], x[1], x[2], options); }, {{8, 32, 28, 28}, {64, 32, 3, 3}, {64}},
+               "conv2d");
+  for (const bool causal : {false, true}) {
+    for (const bool masked : {false, true}) {
+      const auto function = [=](const Tensors& x) {
+        const Tensor mask = masked ? less(arange(300), reshape(constant({300, 50}), {2, 1, 1, 1})) : Tensor();
+        return scaled_dot_product_attention(x[0], x[1], x[2], {.causal = causal, .mask = mask});
+      };
+      expect_close(function, {{2, 3, 300, 64}, {2, 3, 300, 64}, {2, 3, 300, 64}},
+                   std::string(causal ? "causal" : "all") + (masked ? ", with a mask" : ""));
+    }
+  }
+}
+
 TEST_P(WithAndWithoutCudnn, MasksAreThoseOfTheCpuHoweverTheyAreShared) {
   struct Case {
     std::int64_t queries, keys;

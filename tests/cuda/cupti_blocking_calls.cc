@@ -20,6 +20,7 @@ struct Record {
   std::map<std::string, std::uint64_t> inside;
   std::map<std::string, std::uint64_t> outside;
   std::atomic<std::uint64_t> seen{0};
+  std::atomic<std::uint64_t> launches{0};
   CUpti_SubscriberHandle subscriber = nullptr;
   decltype(&::cuPointerGetAttribute) ask_pointer = nullptr;
 };
@@ -69,6 +70,7 @@ void note(void*, CUpti_CallbackDomain, CUpti_CallbackId, const void* data) {
   Record& all = record();
   all.seen.fetch_add(1, std::memory_order_relaxed);
   std::string name = call.functionName;
+  if (begins(name, "cuLaunchKernel")) all.launches.fetch_add(1, std::memory_order_relaxed);
   if (has_pageable_side(name, call)) {
     name += " (pageable memory)";
   } else if (!is_blocking(name)) {
@@ -157,5 +159,6 @@ std::map<std::string, std::uint64_t> BlockingCalls::outside_door() const {
 }
 
 std::uint64_t BlockingCalls::seen() const { return record().seen.load(); }
+std::uint64_t BlockingCalls::launches() const { return record().launches.load(); }
 
 }  // namespace tutti::testing_cuda

@@ -22,6 +22,8 @@ class BlockingCalls {
   [[nodiscard]] std::map<std::string, std::uint64_t> outside_door() const;
   // All calls, blocking or not: zero would mean that CUPTI told nothing.
   [[nodiscard]] std::uint64_t seen() const;
+  // Kernels handed to the driver.
+  [[nodiscard]] std::uint64_t launches() const;
 
  private:
   std::string why_not_;

@@ -128,6 +128,20 @@ TEST_F(Cupti, EveryBlockingDriverCallIsBehindTheDoor) {
                                             << listed(calls.outside_door());
 }
 
+// A sum that is cut into parts would be two, which takes the host longer than the GPU gains.
+TEST_F(Cupti, AProductOfShortSumsIsOneLaunch) {
+  const BlockingCalls calls;
+  if (!calls.why_not().empty()) GTEST_SKIP() << "CUPTI cannot be used here: " << calls.why_not();
+  setenv("TUTTI_CACHE_DIR", "/proc/no/such/folder", 1);  // nothing that the clock chose
+  for (const std::int64_t side : {32, 256}) {
+    const Tensor a = ones({side, side});
+    (void)matmul(a, a);
+    const std::uint64_t before = calls.launches();
+    for (int i = 0; i < 10; ++i) (void)matmul(a, a);
+    EXPECT_EQ(calls.launches() - before, 10U) << side;
+  }
+}
+
 TEST_F(Cupti, ACallThatGoesRoundTheDoorIsNoticed) {
   const BlockingCalls calls;
   if (!calls.why_not().empty()) GTEST_SKIP() << "CUPTI cannot be used here: " << calls.why_not();

@@ -65,7 +65,9 @@ NOT_CATALOGUED = {
     "Variable::set_trainable": "a setting",
     "Variable::shape": "a fact, not an op",
     "allows_tf32": "a setting",
+    "is_deterministic": "a setting",
     "set_allow_tf32": "a setting",
+    "set_deterministic": "a setting",
     "NumberArg": "what functions take",
     "ReducedAxes": "what functions take",
 }

@@ -6,7 +6,7 @@
 
 namespace tutti {
 
-inline constexpr std::array<std::string_view, 33> known_variables{
+inline constexpr std::array<std::string_view, 34> known_variables{
     "TUTTI_ALLOW_TF32",
     "TUTTI_CACHE_DIR",
     "TUTTI_COMMAND",
@@ -15,6 +15,7 @@ inline constexpr std::array<std::string_view, 33> known_variables{
     "TUTTI_CUDA_DEBUG",
     "TUTTI_CUDA_PLAIN_MEMORY",
     "TUTTI_CUDNN",
+    "TUTTI_DETERMINISTIC",
     "TUTTI_ENCRYPT",
     "TUTTI_FORCE_GPU_ALLOW_GROWTH",
     "TUTTI_FUSION",

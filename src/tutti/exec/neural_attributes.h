@@ -53,7 +53,8 @@ constexpr std::int64_t elements_counted(const WindowAttributes& window, std::int
 struct ConvolutionAttributes {
   WindowAttributes window;
   std::int64_t groups = 1;
-  bool tf32 = false;  // as MatMulAttributes has it
+  bool tf32 = false;          // as MatMulAttributes has it
+  bool deterministic = true;  // the same bits on every run
 };
 
 // Which axes of images are what, as their layout has it.

@@ -1,6 +1,7 @@
 #include "tutti/graph/call_key.h"
 
 #include "tutti/exec/stream.h"
+#include "tutti/ops/deterministic.h"
 #include "tutti/ops/matmul.h"
 #include "tutti/ops/replica.h"
 #include "tutti/ops/variable_cell.h"
@@ -47,8 +48,9 @@ void CallKey::add_place() {
   detail::ThreadState& state = detail::thread_state;
   const detail::ScopeEntry* const scope = detail::without_left(state.scope);
   const detail::ThreadSettings& settings = state.settings;
-  add(static_cast<int>(settings.copy_policy) << 4 | (state.replica != nullptr ? 8 : 0) |
-      static_cast<int>(settings.evaluates) << 2 | static_cast<int>(allows_tf32()) << 1 | (scope != nullptr ? 1 : 0));
+  add(static_cast<int>(settings.copy_policy) << 5 | static_cast<int>(is_deterministic()) << 4 |
+      (state.replica != nullptr ? 8 : 0) | static_cast<int>(settings.evaluates) << 2 | static_cast<int>(allows_tf32()) << 1 |
+      (scope != nullptr ? 1 : 0));
   if (state.replica != nullptr) {  // which of a mirrored variable's cells is meant
     add(state.replica->index);
     add_identity(state.replica->devices.data());

@@ -8,6 +8,7 @@
 #include "tutti/exec/dispatch.h"
 #include "tutti/exec/neural_attributes.h"
 #include "tutti/ops/creation.h"
+#include "tutti/ops/deterministic.h"
 #include "tutti/ops/elementwise.h"
 #include "tutti/ops/image_layout.h"
 #include "tutti/ops/indexing.h"
@@ -43,7 +44,7 @@ void infer_unfold(Inference& in) {
 }
 
 void infer_convolution(Inference& in) {
-  const auto [window, groups, tf32] = in.attributes<ConvolutionAttributes>();
+  const auto [window, groups, tf32, deterministic] = in.attributes<ConvolutionAttributes>();
   in.expect_inputs(2);
   const Shape& x = in.shape(0);
   const Shape& weight = in.shape(1);
@@ -242,7 +243,7 @@ Tensor conv2d(const Tensor& x, const Tensor& weight, const Tensor& bias, const C
   const Tensor images = with_batch(cast(x, dtype, site), site);
   const WindowAttributes window = window_over(x, sizes, site);
   const Tensor typed = cast(weight, dtype, site);
-  const ConvolutionAttributes attributes{window, options.groups, allows_tf32()};
+  const ConvolutionAttributes attributes{window, options.groups, allows_tf32(), is_deterministic()};
   Tensor out = is_floating(dtype) ? convolved(images, typed, attributes, site) : by_columns(images, typed, attributes, site);
   if (bias.is_defined()) out = add(std::move(out), reshape(bias, {kernel[0], 1, 1}, site), site);
   return like_input(out, x.rank(), site);

@@ -18,7 +18,7 @@ Shape images_of(const WindowAttributes& window, std::int64_t batch, std::int64_t
 
 // (weight, gradient of the outputs) -> gradient of the images
 void infer_of_images(Inference& in) {
-  const auto [window, groups, tf32] = in.attributes<ConvolutionAttributes>();
+  const auto [window, groups, tf32, deterministic] = in.attributes<ConvolutionAttributes>();
   in.expect_inputs(2);
   const Shape& weight = in.shape(0);
   const Shape& g = in.shape(1);
@@ -32,7 +32,7 @@ void infer_of_images(Inference& in) {
 
 // (images, gradient of the outputs) -> gradient of the weight
 void infer_of_weight(Inference& in) {
-  const auto [window, groups, tf32] = in.attributes<ConvolutionAttributes>();
+  const auto [window, groups, tf32, deterministic] = in.attributes<ConvolutionAttributes>();
   in.expect_inputs(2);
   const Shape& x = in.shape(0);
   const Shape& g = in.shape(1);

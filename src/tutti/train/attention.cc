@@ -9,6 +9,7 @@
 #include "tutti/exec/attention_attributes.h"
 #include "tutti/exec/dispatch.h"
 #include "tutti/ops/comparison.h"
+#include "tutti/ops/deterministic.h"
 #include "tutti/ops/elementwise.h"
 #include "tutti/ops/gradient_rules.h"
 #include "tutti/ops/manipulation.h"
@@ -194,8 +195,12 @@ Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& key, cons
     }
     call.add(mask);
   }
-  call.attributes = Attributes(AttentionAttributes{1 / std::sqrt(static_cast<double>(query.shape()[rank - 1])), options.chunk,
-                                                   options.causal, allows_tf32(), mask.is_defined()});
+  call.attributes = Attributes(AttentionAttributes{.scale = 1 / std::sqrt(static_cast<double>(query.shape()[rank - 1])),
+                                                   .chunk = options.chunk,
+                                                   .causal = options.causal,
+                                                   .tf32 = allows_tf32(),
+                                                   .deterministic = is_deterministic(),
+                                                   .has_mask = mask.is_defined()});
   dispatch(call);
   Shape shape = *leading;
   shape.push_back(query.shape()[rank - 2]);

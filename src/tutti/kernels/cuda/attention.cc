@@ -1,4 +1,5 @@
-// Attention and its gradient: by a plan of cuDNN's, or, where it has none, by products over a strip of queries at a time.
+// Attention and its gradient: of halves by a plan of cuDNN's, of f32 in tiles, and where neither is possible by products over a
+// strip of queries at a time.
 #include <algorithm>
 #include <array>
 #include <limits>
@@ -11,6 +12,7 @@
 #include "tutti/kernels/cuda/attention_mask.h"
 #include "tutti/kernels/cuda/attention_plan.h"
 #include "tutti/kernels/cuda/attention_rows.h"
+#include "tutti/kernels/cuda/attention_tiles.h"
 #include "tutti/kernels/cuda/columns.h"
 #include "tutti/kernels/cuda/copy.h"
 #include "tutti/kernels/cuda/device_input.h"
@@ -45,7 +47,7 @@ Operand dense_heads(std::byte* data, DType dtype, std::int64_t batch, std::int64
   return out;
 }
 
-// The way without cuDNN. The same steps say how many bytes they work in and run.
+// The way of everything else. The same steps say how many bytes they work in and run.
 class Strips {
  public:
   Strips(const AttentionAttributes& attributes, const Operand& query, const Operand& key, const Operand& value)
@@ -224,6 +226,7 @@ AttentionMask mask_of(const Inputs& in, bool causal, bool is_gradient) {
 // A plan for so many batches and heads at a time.
 struct PartPlan {
   std::shared_ptr<const CudnnPlan> plan;
+  std::int64_t sums = 0;  // elements that several blocks add to
   std::int64_t batches = 0;
   std::int64_t heads = 0;
   std::optional<AttentionMask> mask = std::nullopt;
@@ -252,7 +255,8 @@ PartPlan plan_of(const AttentionAttributes& attributes, const Inputs& in, bool i
                    .ordinal = ordinal,
                    .dtype = dtype,
                    .causal = attributes.causal,
-                   .is_gradient = is_gradient};
+                   .is_gradient = is_gradient,
+                   .deterministic = attributes.deterministic || !is_gradient};
   key.out = is_gradient ? tensor_of(in[3])
                         : tensor_of(dense_heads(nullptr, dtype, key.query.sizes[0], key.query.sizes[1], key.query.sizes[2],
                                                 key.value.sizes[3]));
@@ -265,6 +269,11 @@ PartPlan plan_of(const AttentionAttributes& attributes, const Inputs& in, bool i
     key.bias = bias_of(*part.mask, part.batches, part.heads);
   }
   part.plan = attention_plan(key, site);
+  if (part.plan != nullptr && !key.deterministic) part.sums = in[0].count();
+  if (part.plan == nullptr && !key.deterministic) {
+    key.deterministic = true;
+    part.plan = attention_plan(key, site);
+  }
   const bool can_part = is_gradient && key.query.sizes[2] % 4 == 0;  // what each query's sums begin with stays aligned
   while (can_part && part.plan == nullptr && (part.batches > 1 || part.heads % 2 == 0)) {
     if (part.batches > 1) {
@@ -286,6 +295,7 @@ PartPlan plan_of(const AttentionAttributes& attributes, const Inputs& in, bool i
 struct PlanRoom {
   std::int64_t first_seen = 0;  // the bias comes first
   std::int64_t stats = 0;
+  std::int64_t sums = 0;
   std::int64_t workspace = 0;
   std::int64_t bytes = 0;
 
@@ -297,9 +307,10 @@ struct PlanRoom {
       const AttentionMask& mask = *part.mask;
       first_seen = after(0, mask.rows() * mask.row_size() * std::int64_t{sizeof(std::uint16_t)});
       stats = after(first_seen, mask.rows() * std::int64_t{sizeof(std::int64_t)});
-      const std::int64_t sums = is_gradient ? mask.batches * mask.heads * mask.queries : 0;
-      workspace = after(stats, sums * std::int64_t{sizeof(float)});
+      const std::int64_t rows = is_gradient ? mask.batches * mask.heads * mask.queries : 0;
+      sums = after(stats, rows * std::int64_t{sizeof(float)});
     }
+    workspace = after(sums, part.sums * std::int64_t{sizeof(float)});
     bytes = workspace + part.plan->workspace_bytes();
   }
 };
@@ -308,6 +319,53 @@ Inputs inputs_of(const KernelCall& call, const AttentionAttributes& attributes, 
   Inputs out{};
   for (std::size_t i = 0; i < (is_gradient ? 6U : 3U); ++i) out[i] = device_input(call, i);
   if (attributes.has_mask) out[6] = call.in(call.inputs - 1U);
+  return out;
+}
+
+FeatureRows rows_in(const Operand& operand) {
+  return {operand.data, {operand.axes[0].stride, operand.axes[1].stride, operand.axes[2].stride}};
+}
+
+// What attention in tiles is given; nothing where it is not for them.
+std::optional<TiledHeads> tiles_of(const AttentionAttributes& attributes, const Inputs& in, bool is_gradient,
+                                   const tutti::cuda::Properties& gpu) {
+  constexpr std::int64_t most = std::int64_t{1} << 30U;
+  const Operand& query = in[0];
+  const Operand& value = in[2];
+  if (query.dtype != DType::f32 || !takes_tiled_heads(gpu)) return std::nullopt;
+  TiledHeads out;
+  out.is_aligned = true;
+  for (std::size_t i = 0; i < (is_gradient ? 6U : 3U); ++i) {
+    if (i == 4) continue;
+    const Operand& each = in[i];
+    if (each.axes[3].stride != 1 && each.axes[3].size > 1) return std::nullopt;
+    std::uintptr_t bits = reinterpret_cast<std::uintptr_t>(each.data);
+    for (std::size_t axis = 0; axis < 3; ++axis) bits |= static_cast<std::uintptr_t>(each.axes[axis].stride) * sizeof(float);
+    out.is_aligned = out.is_aligned && bits % 16 == 0;
+  }
+  if (is_gradient && !in[4].is_dense()) return std::nullopt;
+  const std::int64_t heads = query.axes[0].size * query.axes[1].size;
+  const std::int64_t longest = std::max(query.axes[2].size, in[1].axes[2].size);
+  if (std::max(query.axes[3].size, value.axes[3].size) > most_tiled_features || heads > most || longest > most)
+    return std::nullopt;
+  if (heads * (longest / 64 + 1) > most) return std::nullopt;  // blocks
+  out.query = rows_in(query);
+  out.key = rows_in(in[1]);
+  out.value = rows_in(value);
+  out.heads = static_cast<int>(query.axes[1].size);
+  out.all_heads = static_cast<int>(heads);
+  out.queries = static_cast<int>(query.axes[2].size);
+  out.keys = static_cast<int>(in[1].axes[2].size);
+  out.features = static_cast<int>(query.axes[3].size);
+  out.width = static_cast<int>(value.axes[3].size);
+  out.scale = static_cast<float>(attributes.scale);
+  out.causal = attributes.causal;
+  out.tf32 = attributes.tf32;
+  if (!attributes.has_mask) return out;
+  const Operand& mask = in[6];
+  if (mask.is_immediate) return std::nullopt;
+  out.mask = reinterpret_cast<const std::uint8_t*>(mask.data);
+  for (std::size_t i = 0; i < 4; ++i) out.mask_strides[i] = mask.axes[i].size == 1 ? 0 : mask.axes[i].stride;
   return out;
 }
 
@@ -329,9 +387,12 @@ std::int64_t attention_bytes(const OpCall& call, bool is_gradient) {
   if (attributes.has_mask) take(call.inputs().size() - 1, in[6]);
   if (!has_elements(in)) return 0;
   const int ordinal = static_cast<int>(call.inputs()[0].tensor->buffer()->device().physical().ordinal);
-  tutti::cuda::Context::of(ordinal).enter(call.site);
+  tutti::cuda::Context& context = tutti::cuda::Context::of(ordinal);
+  context.enter(call.site);
   if (const PartPlan part = plan_of(attributes, in, is_gradient, ordinal, call.site); part.plan != nullptr)
     return PlanRoom(part, is_gradient).bytes;
+  if (const auto tiles = tiles_of(attributes, in, is_gradient, context.properties()))
+    return is_gradient ? std::int64_t{tiles->all_heads} * tiles->queries * std::int64_t{sizeof(float)} : 0;
   return Strips(attributes, in[0], in[1], in[2]).bytes(is_gradient);
 }
 std::int64_t forward_bytes(const OpCall& call, const Inference&) { return attention_bytes(call, false); }
@@ -341,11 +402,15 @@ std::int64_t gradient_bytes(const OpCall& call, const Inference&) { return atten
 struct PlanScratch {
   std::optional<AttentionMask> mask;
   std::byte* stats = nullptr;  // of the gradient with a mask
+  std::byte* sums = nullptr;   // of the gradient whose order of additions is free
+  std::size_t sums_bytes = 0;
   void* workspace = nullptr;
 
   PlanScratch(const PartPlan& part, bool is_gradient, std::byte* scratch) : mask(part.mask) {
     const PlanRoom room(part, is_gradient);
     if (part.plan->workspace_bytes() > 0) workspace = scratch + room.workspace;
+    if (part.sums > 0) sums = scratch + room.sums;
+    sums_bytes = static_cast<std::size_t>(part.sums) * sizeof(float);
     if (!mask) return;
     mask->bias = scratch;
     mask->first_seen = reinterpret_cast<std::int64_t*>(scratch + room.first_seen);
@@ -385,6 +450,7 @@ class Bindings {
     bind(Uids::of_key, at(call.out(1)));
     bind(Uids::of_value, at(call.out(2)));
     bind(Uids::one, &numbers_[2]);
+    if (scratch.sums != nullptr) bind(Uids::sums, scratch.sums);
   }
   Bindings(const Bindings&) = delete;
   Bindings& operator=(const Bindings&) = delete;
@@ -398,14 +464,10 @@ class Bindings {
     pointers_[count_++] = pointer;
   }
   std::array<float, 3> numbers_;
-  std::array<std::int64_t, 13> uids_{};
-  std::array<void*, 13> pointers_{};
+  std::array<std::int64_t, 14> uids_{};
+  std::array<void*, 14> pointers_{};
   std::size_t count_ = 0;
 };
-
-FeatureRows rows_in(const Operand& operand) {
-  return {operand.data, {operand.axes[0].stride, operand.axes[1].stride, operand.axes[2].stride}};
-}
 
 void before_plan(const AttentionMask& mask, const PlanScratch& scratch, bool is_gradient, Queue& queue, const KernelCall& call) {
   write_bias(mask, call.in(0).dtype, queue, call);
@@ -440,6 +502,8 @@ void attention(const KernelCall& call, KernelContext& context) {
   if (part.plan != nullptr) {
     const PlanScratch scratch(part, is_gradient, call.scratch().data);
     if (scratch.mask) before_plan(*scratch.mask, scratch, is_gradient, queue, call);
+    if (scratch.sums != nullptr)
+      check(cudaMemsetAsync(scratch.sums, 0, scratch.sums_bytes, queue.stream()), "filling with zeros", call);
     for (std::int64_t batch = 0; batch < in[0].axes[0].size; batch += part.batches) {
       for (std::int64_t head = 0; head < in[0].axes[1].size; head += part.heads) {
         const Bindings bindings(call, attributes, is_gradient, scratch, batch, head);
@@ -447,6 +511,21 @@ void attention(const KernelCall& call, KernelContext& context) {
       }
     }
     if (scratch.mask) after_plan(*scratch.mask, is_gradient, queue, call);
+    return;
+  }
+  if (const auto tiles = tiles_of(attributes, in, is_gradient, queue.properties())) {
+    if constexpr (is_gradient) {
+      const TiledGradient gradient{.out = rows_in(call.in(3)),
+                                   .given = rows_in(call.in(5)),
+                                   .stats = call.in(4).as<float>(),
+                                   .along = reinterpret_cast<float*>(call.scratch().data),
+                                   .of_query = rows_in(call.out(0)),
+                                   .of_key = rows_in(call.out(1)),
+                                   .of_value = rows_in(call.out(2))};
+      attend_tiled_back(*tiles, gradient, queue, call);
+    } else {
+      attend_tiled(*tiles, rows_in(call.out()), call.out(1).as<float>(), queue, call);
+    }
     return;
   }
   Strips strips(attributes, in[0], in[1], in[2]);

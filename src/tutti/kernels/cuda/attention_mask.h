@@ -2,6 +2,7 @@
 // that sees no key weighs all of them alike, and passes nothing on to its match.
 #pragma once
 
+#include "tutti/kernels/cuda/feature_rows.h"
 #include "tutti/kernels/cuda/launch.h"
 
 namespace tutti::kernels::cuda {
@@ -22,12 +23,6 @@ struct AttentionMask {
 
   [[nodiscard]] constexpr std::int64_t rows() const { return sizes[0] * sizes[1] * sizes[2]; }
   [[nodiscard]] constexpr std::int64_t row_size() const { return (keys + 7) / 8 * 8; }  // each begins where 16 bytes do
-};
-
-// In any layout of batches, heads and rows; features are contiguous.
-struct FeatureRows {
-  std::byte* data;
-  std::int64_t strides[3];
 };
 
 // Fills the mask's scratch memory. The dtype is that of the bias, a half.

@@ -39,7 +39,6 @@ class AttentionGraph {
     return std::move(graph_);
   }
 
-  // Without sums that are kept in memory for several blocks to add to, in whatever order they come.
   CudnnGraph gradient() {
     const Value given = real(Uids::given, key_.given);
     const Value one = number(Uids::one);
@@ -54,7 +53,15 @@ class AttentionGraph {
     multiply_into(real(Uids::of_key, dense(key_.key)), transposed(slopes), real(Uids::query, key_.query));
     const Value keys = inner(key_.key.sizes, stored_, key_.key.strides);
     reshape_into(keys, real(Uids::key, transposed(key_.key)));
-    multiply_into(real(Uids::of_query, dense(key_.query)), slopes, keys);
+    const Value of_query = real(Uids::of_query, dense(key_.query));
+    if (key_.deterministic) {
+      multiply_into(of_query, slopes, keys);
+    } else {
+      const Value sums =
+          made({.uid = Uids::sums, .type = CUDNN_DATA_FLOAT, .is_in_blocks = true}, of_query.sizes, of_query.strides);
+      multiply_into(sums, slopes, keys);
+      pointwise_into(of_query, CUDNN_POINTWISE_IDENTITY, sums, std::nullopt);
+    }
     return std::move(graph_);
   }
 
@@ -212,7 +219,8 @@ std::shared_ptr<const CudnnPlan> attention_plan(const AttentionKey& key, Site si
     const BlockingRegion choosing(SyncReason::module_load, site);
     try {
       AttentionGraph graph(*cudnn, key);
-      return std::make_shared<const CudnnPlan>(key.is_gradient ? graph.gradient() : graph.forward(), *handle, CudnnLimits{});
+      return std::make_shared<const CudnnPlan>(key.is_gradient ? graph.gradient() : graph.forward(), *handle,
+                                               CudnnLimits{.deterministic = key.deterministic});
     } catch (const CudnnRefusal& refusal) {
       log(LogLevel::debug, text("no plan of cuDNN's for attention", key.is_gradient ? ", back" : "", key.causal ? ", causal" : "",
                                 key.bias.sizes[3] > 0 ? ", with a mask" : "", ": ", refusal.what));

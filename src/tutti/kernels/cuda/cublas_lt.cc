@@ -54,6 +54,7 @@ CublasLt open(Site site) {
   find(library, "cublasLtGetStatusString", lt.status_string, site);
   find(library, "cublasLtMatmul", lt.matmul, site);
   find(library, "cublasLtMatmulAlgoGetHeuristic", lt.heuristic, site);
+  find(library, "cublasLtMatmulAlgoConfigGetAttribute", lt.get_config, site);
   find(library, "cublasLtMatmulDescInit_internal", lt.init_desc, site);
   find(library, "cublasLtMatmulDescSetAttribute", lt.set_desc, site);
   find(library, "cublasLtMatrixLayoutInit_internal", lt.init_layout, site);

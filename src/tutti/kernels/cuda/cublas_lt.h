@@ -14,6 +14,7 @@ struct CublasLt {
   decltype(&cublasLtGetStatusString) status_string;
   decltype(&cublasLtMatmul) matmul;
   decltype(&cublasLtMatmulAlgoGetHeuristic) heuristic;
+  decltype(&cublasLtMatmulAlgoConfigGetAttribute) get_config;
   decltype(&cublasLtMatmulDescInit_internal) init_desc;
   decltype(&cublasLtMatmulDescSetAttribute) set_desc;
   decltype(&cublasLtMatrixLayoutInit_internal) init_layout;

@@ -68,6 +68,8 @@ const CudnnDescriptor& CudnnGraph::tensor(const CudnnTensor& tensor) {
   made.set(CUDNN_ATTR_TENSOR_UNIQUE_ID, CUDNN_TYPE_INT64, tensor.uid);
   made.set(CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, CUDNN_TYPE_INT64, tensor.alignment);
   made.set(CUDNN_ATTR_TENSOR_IS_VIRTUAL, CUDNN_TYPE_BOOLEAN, tensor.is_virtual);
+  if (tensor.is_in_blocks)
+    made.set(CUDNN_ATTR_TENSOR_REORDERING_MODE, CUDNN_TYPE_TENSOR_REORDERING_MODE, CUDNN_TENSOR_REORDERING_F16x16);
   if (tensor.is_by_value) made.set(CUDNN_ATTR_TENSOR_IS_BY_VALUE, CUDNN_TYPE_BOOLEAN, true);
   made.finalize();
   return made;
@@ -107,7 +109,7 @@ bool is_allowed(const Cudnn& cudnn, const CudnnDescriptor& config, const CudnnLi
   return std::none_of(notes.begin(), notes.begin() + std::min<std::int64_t>(count, CUDNN_NUMERICAL_NOTE_TYPE_COUNT),
                       [&](cudnnBackendNumericalNote_t note) {
                         switch (note) {
-                          case CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC:
+                          case CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC: return limits.deterministic;
                           case CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION:
                           case CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_13x13: return true;
                           case CUDNN_NUMERICAL_NOTE_TENSOR_CORE: return !limits.tensor_cores;
@@ -128,7 +130,7 @@ CudnnPlan::CudnnPlan(CudnnGraph graph, CudnnHandle& handle, const CudnnLimits& l
   operations.set(CUDNN_ATTR_OPERATIONGRAPH_OPS, CUDNN_TYPE_BACKEND_DESCRIPTOR,
                  static_cast<std::int64_t>(graph_.operations_.size()), graph_.operations_.data());
   operations.finalize();
-  std::string last = "the heuristics named no engine that gives the same bits on every run";
+  std::string last = "the heuristics named no engine that holds the limits";
   for (const cudnnBackendHeurMode_t mode : {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_FALLBACK}) {
     for (CudnnDescriptor& config : candidates(cudnn, operations, mode)) {
       if (!is_allowed(cudnn, config, limits)) continue;

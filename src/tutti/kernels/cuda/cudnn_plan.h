@@ -51,8 +51,9 @@ struct CudnnTensor {
   cudnnDataType_t type{};
   std::vector<std::int64_t> sizes = {};
   std::vector<std::int64_t> strides = {};
-  bool is_virtual = false;   // a value between operations, never in memory
-  bool is_by_value = false;  // one number of the host's
+  bool is_virtual = false;    // a value between operations, never in memory
+  bool is_by_value = false;   // one number of the host's
+  bool is_in_blocks = false;  // of 16 x 16, in an order that only cuDNN's kernels know
   std::int64_t alignment = 16;
 };
 
@@ -60,6 +61,7 @@ struct CudnnTensor {
 struct CudnnLimits {
   bool tensor_cores = true;   // of f32, that would be tf32
   bool downconverted = true;  // inputs may be rounded on the way in
+  bool deterministic = true;  // the same bits on every run
   std::int64_t workspace = std::int64_t{1} << 30U;
 };
 
@@ -82,7 +84,7 @@ class CudnnGraph {
 
 class CudnnPlan {
  public:
-  // The best the heuristics name that gives the same bits on every run, keeps sums of halves in f32 and holds the limits.
+  // The best the heuristics name that keeps sums of halves in f32 and holds the limits.
   CudnnPlan(CudnnGraph graph, CudnnHandle& handle, const CudnnLimits& limits);
 
   [[nodiscard]] std::int64_t workspace_bytes() const noexcept { return workspace_; }

@@ -28,6 +28,12 @@ void LoadedKernel::launch(Queue& queue, const KernelCall& call, const Grid& grid
     // Code of a library that was opened after the stream was prepared.
     if (!tutti::cuda::is_loaded(handle)) loading.emplace(SyncReason::module_load, call.site);
   }
+  constexpr unsigned usual_shared_bytes = 48 * 1024;
+  if (grid.shared_bytes > usual_shared_bytes) [[unlikely]] {  // set for each device; the current one's is
+    const cudaError_t allowed =
+        cudaFuncSetAttribute(handle, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(grid.shared_bytes));
+    check(allowed, "shared memory", call);
+  }
   const CUresult result = tutti::cuda::driver().cuLaunchKernel(reinterpret_cast<CUfunction>(handle), grid.blocks.x, grid.blocks.y,
                                                                grid.blocks.z, grid.threads.x, grid.threads.y, grid.threads.z,
                                                                grid.shared_bytes, queue.stream(), arguments, nullptr);

@@ -178,6 +178,23 @@ void put_first(Choice& choice, const cublasLtMatmulAlgo_t& algorithm) {
   choice.candidates[0] = algorithm;
 }
 
+// It cuts sums into parts, which a second launch adds up.
+bool is_split(const CublasLt& lt, const cublasLtMatmulAlgo_t& algorithm) {
+  std::int32_t parts = 1;
+  std::size_t written = 0;
+  const cublasStatus_t status = lt.get_config(&algorithm, CUBLASLT_ALGO_CONFIG_SPLITK_NUM, &parts, sizeof parts, &written);
+  return status == CUBLAS_STATUS_SUCCESS && parts > 1;
+}
+
+// Of short sums the second launch takes the host longer than it saves the GPU. The clock may still choose otherwise.
+void prefer_one_launch(Choice& choice) {
+  constexpr std::int64_t short_sum = 512;
+  if (choice.key.k > short_sum) return;
+  const auto end = choice.candidates.begin() + static_cast<std::ptrdiff_t>(choice.count);
+  std::stable_partition(choice.candidates.begin(), end,
+                        [&](const cublasLtMatmulAlgo_t& each) { return !is_split(*choice.lt, each); });
+}
+
 void recall(Choice& choice);
 const Choice& choice_for(LibraryProduct& product, const ProductAddresses& at, Queue& queue, const KernelCall& call);
 
@@ -210,6 +227,7 @@ std::unique_ptr<Choice> choose(const LibraryProduct& key, const ProductAddresses
       }
     }
   }
+  prefer_one_launch(*choice);
   if (choice->count == 0 && choice->has_bias()) return choice;  // remembered: there is none
   if (choice->count == 0) choice->lt->check(status, "cublasLtMatmulAlgoGetHeuristic", call);
   if (key.epilogue == Epilogue::bias_relu) {  // the algorithm of the sum by itself, and so its bits
