@@ -77,14 +77,14 @@ TEST_F(AttentionTiles, AreAsExactAsF32WhateverTheSizes) {
     expect_errors_below(1e-5, c);
 }
 
-// What tensor cores cut off at each step must not add up.
+// What tensor cores cut off at each step must not add up, which would be some 1e-4 here.
 TEST_F(AttentionTiles, StayAsExactOverManyKeys) {
   const Case c{{1, 1, 64, 64}, {1, 1, 20'000, 64}, {1, 1, 20'000, 64}};
   Tensors inputs = inputs_of(c);
   inputs[2] = inputs[2] + 3;  // sums of one sign
   Tensors wide;
   for (const Tensor& each : inputs) wide.push_back(cast(each, DType::f64));
-  EXPECT_LT(error_of(all_of(c, inputs)[0], all_of(c, wide)[0]), 1e-6);
+  EXPECT_LT(error_of(all_of(c, inputs)[0], all_of(c, wide)[0]), 5e-6);
 }
 
 TEST_F(AttentionTiles, RoundInputsToTf32WhereThatIsAllowed) {

@@ -18,8 +18,8 @@ inline constexpr int tile_threads = 32 * tile_warps;
 inline constexpr float log2_of_e = 1.44269504F;
 inline constexpr float log_of_2 = 0.693147181F;
 
-// Rows in shared memory. What a warp reads at once, 16 bytes a lane, is in different banks if rows are this far apart and taken
-// in the order of `place_of`: eight of them, or every other of these.
+// Rows in shared memory. What a warp reads at once is in different banks if rows are this far apart and taken in the order of
+// `place_of`: 16 bytes a lane of eight rows, or 4 bytes of every other of these.
 template <int features>
 inline constexpr int pitch = features + 4;
 
@@ -27,9 +27,6 @@ inline constexpr int pitch = features + 4;
 __device__ __forceinline__ constexpr int place_of(int eight, int i) {
   return 16 * (eight / 2) + eight % 2 + 8 * (i / 4) + (2 * (i / 2) + 4 * (i % 2)) % 8;
 }
-// Which feature stands for column `column` of eight features number `eight`.
-__device__ __forceinline__ constexpr int feature_of(int eight, int column) { return 32 * (eight / 4) + 4 * column + eight % 4; }
-
 // The sizes of a kernel: features at most; 16 * row_tiles rows a warp; columns, the rows of the other operands, a tile.
 template <bool exact_, int features_, int row_tiles_, int columns_>
 struct TileSizes {
@@ -99,7 +96,7 @@ __device__ __forceinline__ void match_rows(typename Sizes::Matches& sums, const 
   }
   const float* const a = own + place_of(0, lane.row) * line + 4 * lane.column;
   const float* const b = other + place_of(0, lane.row) * line + 4 * lane.column;
-#pragma unroll 1
+#pragma unroll 2
   for (int k = 0; k < features; k += 16) {
     Left16x8<Sizes::exact> left[2][Sizes::row_tiles];
 #pragma unroll
@@ -133,16 +130,16 @@ __device__ __forceinline__ void match_rows(typename Sizes::Matches& sums, const 
 }
 
 // totals * keep + weights * a tile's rows. What a lane holds of sums is what it needs of a left operand, if column c of four
-// stands for columns 2 * c and 2 * c + 1: the same rows are taken for it. A lane takes four features of each at once.
+// stands for columns 2 * c and 2 * c + 1: the same rows are taken for it.
 template <class Sizes>
 __device__ __forceinline__ void add_weighted(typename Sizes::Totals& totals, const typename Sizes::Matches& weights,
                                              const float (&keep)[Sizes::row_tiles][2], const float* other, int features,
                                              LaneOf16x8 lane) {
   constexpr int line = pitch<Sizes::features>;
-  const float* const b = other + place_of(0, 2 * lane.column) * line + 4 * lane.row;
-  const float* const below = other + place_of(0, 2 * lane.column + 1) * line + 4 * lane.row;
+  const float* const b = other + place_of(0, 2 * lane.column) * line + lane.row;
+  const float* const below = other + place_of(0, 2 * lane.column + 1) * line + lane.row;
 #pragma unroll
-  for (int first = 0; first < Sizes::features / 8; first += 4) {
+  for (int first = 0; first < Sizes::features / 8; first += 4) {  // of eight features
     if (8 * first >= features) break;
     Sums16x8 part[Sizes::row_tiles][4];
     unsigned half = 0x1000U;
@@ -158,21 +155,13 @@ __device__ __forceinline__ void add_weighted(typename Sizes::Totals& totals, con
         left[m].set(2, from.of[1], half);
         left[m].set(3, from.of[3], half);
       }
-      const float4 x = *reinterpret_cast<const float4*>(b + place_of(k, 0) * line + 8 * first);
-      const float4 y = *reinterpret_cast<const float4*>(below + place_of(k, 0) * line + 8 * first);
-      Right8x8<Sizes::exact> right[4];
-      right[0].set(0, x.x);
-      right[0].set(1, y.x);
-      right[1].set(0, x.y);
-      right[1].set(1, y.y);
-      right[2].set(0, x.z);
-      right[2].set(1, y.z);
-      right[3].set(0, x.w);
-      right[3].set(1, y.w);
 #pragma unroll
       for (int n = 0; n < 4; ++n) {
+        Right8x8<Sizes::exact> right;
+        right.set(0, b[place_of(k, 0) * line + 8 * first + 8 * n]);
+        right.set(1, below[place_of(k, 0) * line + 8 * first + 8 * n]);
 #pragma unroll
-        for (int m = 0; m < Sizes::row_tiles; ++m) multiply_add(part[m][n], left[m], right[n]);
+        for (int m = 0; m < Sizes::row_tiles; ++m) multiply_add(part[m][n], left[m], right);
       }
     }
 #pragma unroll
@@ -202,7 +191,7 @@ __device__ __forceinline__ void write_rows(const typename Sizes::Totals& totals,
       for (int eight = 0; eight < Sizes::features / 8; ++eight) {
 #pragma unroll
         for (int i = 0; i < 2; ++i) {
-          const int feature = feature_of(eight, 2 * lane.column + i);
+          const int feature = 8 * eight + 2 * lane.column + i;
           if (feature < features) head[row * stride + feature] = totals[m][eight].of[2 * half + i];
         }
       }

@@ -100,9 +100,11 @@ std::shared_ptr<const CudnnPlan> convolution_plan(const ConvolutionKey& key, Sit
     const BlockingRegion choosing(SyncReason::module_load, site);
     const bool is_exact = key.dtype == DType::f32 && !key.attributes.tf32;
     try {
-      return std::make_shared<const CudnnPlan>(
-          convolution_graph(*cudnn, key), *handle,
-          CudnnLimits{.tensor_cores = !is_exact, .downconverted = !is_exact, .deterministic = key.attributes.deterministic});
+      return std::make_shared<const CudnnPlan>(convolution_graph(*cudnn, key), *handle,
+                                               CudnnLimits{.tensor_cores = !is_exact,
+                                                           .downconverted = !is_exact,
+                                                           .deterministic = key.attributes.deterministic,
+                                                           .is_by_clock = !key.attributes.deterministic});
     } catch (const CudnnRefusal& refusal) {
       log(LogLevel::debug, text("conv2d is computed without cuDNN: ", refusal.what));
       return nullptr;

@@ -8,6 +8,7 @@
 #include "tutti/base/error.h"
 #include "tutti/base/text.h"
 #include "tutti/kernels/cuda/rehearsal.h"
+#include "tutti/kernels/cuda/trial.h"
 #include "tutti/tensor/dtype_visit.h"
 
 namespace tutti::kernels::cuda {
@@ -72,6 +73,12 @@ const CudnnDescriptor& CudnnGraph::tensor(const CudnnTensor& tensor) {
     made.set(CUDNN_ATTR_TENSOR_REORDERING_MODE, CUDNN_TYPE_TENSOR_REORDERING_MODE, CUDNN_TENSOR_REORDERING_F16x16);
   if (tensor.is_by_value) made.set(CUDNN_ATTR_TENSOR_IS_BY_VALUE, CUDNN_TYPE_BOOLEAN, true);
   made.finalize();
+  if (!tensor.is_virtual && !tensor.is_by_value) {
+    std::int64_t elements = 1;
+    for (std::size_t i = 0; i < tensor.sizes.size(); ++i) elements += (tensor.sizes[i] - 1) * tensor.strides[i];
+    uids_.push_back(tensor.uid);
+    bytes_.push_back(elements * static_cast<std::int64_t>(sizeof(float)));  // or less
+  }
   return made;
 }
 
@@ -123,6 +130,7 @@ bool is_allowed(const Cudnn& cudnn, const CudnnDescriptor& config, const CudnnLi
 
 CudnnPlan::CudnnPlan(CudnnGraph graph, CudnnHandle& handle, const CudnnLimits& limits)
     : graph_(std::move(graph)), handle_(handle) {
+  const std::size_t most = limits.is_by_clock ? 16 : 1;
   const std::lock_guard lock(handle.mutex);
   const Cudnn& cudnn = graph_.cudnn_;
   CudnnDescriptor& operations = graph_.add(CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR);
@@ -131,31 +139,58 @@ CudnnPlan::CudnnPlan(CudnnGraph graph, CudnnHandle& handle, const CudnnLimits& l
                  static_cast<std::int64_t>(graph_.operations_.size()), graph_.operations_.data());
   operations.finalize();
   std::string last = "the heuristics named no engine that holds the limits";
+  std::vector<Candidate> found;
   for (const cudnnBackendHeurMode_t mode : {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_FALLBACK}) {
     for (CudnnDescriptor& config : candidates(cudnn, operations, mode)) {
+      if (found.size() == most) break;
       if (!is_allowed(cudnn, config, limits)) continue;
       try {
-        auto plan = std::make_unique<CudnnDescriptor>(cudnn, CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
-        plan->set(CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_HANDLE, handle.handle);
-        plan->set(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, config);
-        plan->finalize();
+        CudnnDescriptor plan(cudnn, CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
+        plan.set(CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_HANDLE, handle.handle);
+        plan.set(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, config);
+        plan.finalize();
         std::int64_t count = 0;
+        std::int64_t workspace = 0;
         const cudnnStatus_t status =
-            cudnn.get_attribute(plan->get(), CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, CUDNN_TYPE_INT64, 1, &count, &workspace_);
-        if (status != CUDNN_STATUS_SUCCESS || workspace_ > limits.workspace) continue;
-        plan_ = std::move(plan);
-        config_ = std::make_unique<CudnnDescriptor>(std::move(config));
-        return;
+            cudnn.get_attribute(plan.get(), CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, CUDNN_TYPE_INT64, 1, &count, &workspace);
+        if (status != CUDNN_STATUS_SUCCESS || workspace > limits.workspace) continue;
+        found.push_back({std::move(config), std::move(plan), workspace});
       } catch (const CudnnRefusal& refusal) {
         last = refusal.what;
       }
     }
   }
-  throw CudnnRefusal{last};
+  if (found.empty()) throw CudnnRefusal{last};
+  chosen_ = std::make_unique<Candidate>(std::move(found[fastest_of(found)]));
 }
 
-cudnnStatus_t CudnnPlan::run_on(cudaStream_t stream, std::span<const std::int64_t> uids, std::span<void* const> pointers,
-                                void* workspace) const {
+std::size_t CudnnPlan::fastest_of(const std::vector<Candidate>& candidates) const {
+  if (candidates.size() == 1) return 0;
+  std::int64_t workspace = 0;
+  for (const Candidate& each : candidates) workspace = std::max(workspace, each.workspace);
+  std::vector<std::int64_t> bytes = graph_.bytes_;
+  bytes.push_back(workspace);
+  const TrialMemory memory(bytes);
+  if (!memory) return 0;  // there is none to try on: as the heuristics say
+  std::vector<void*> pointers;
+  for (std::size_t i = 0; i < graph_.uids_.size(); ++i) pointers.push_back(memory[i]);
+  Trial trial;
+  std::vector<float> times;
+  for (const Candidate& each : candidates) {
+    const auto launch = [&](cudaStream_t stream) {
+      try {
+        return execute(each.plan, stream, graph_.uids_, pointers, memory[pointers.size()]) == CUDNN_STATUS_SUCCESS;
+      } catch (const CudnnRefusal&) {
+        return false;
+      }
+    };
+    times.push_back(trial.milliseconds(launch, 2));
+  }
+  return static_cast<std::size_t>(std::min_element(times.begin(), times.end()) - times.begin());
+}
+
+cudnnStatus_t CudnnPlan::execute(const CudnnDescriptor& plan, cudaStream_t stream, std::span<const std::int64_t> uids,
+                                 std::span<void* const> pointers, void* workspace) const {
   const Cudnn& cudnn = graph_.cudnn_;
   CudnnDescriptor pack(cudnn, CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR);
   pack.set(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR, static_cast<std::int64_t>(pointers.size()),
@@ -163,9 +198,14 @@ cudnnStatus_t CudnnPlan::run_on(cudaStream_t stream, std::span<const std::int64_
   pack.set(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, uids);
   pack.set(CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR, workspace);
   pack.finalize();
-  const std::lock_guard lock(handle_.mutex);
   const cudnnStatus_t status = cudnn.set_stream(handle_.handle, stream);
-  return status == CUDNN_STATUS_SUCCESS ? cudnn.execute(handle_.handle, plan_->get(), pack.get()) : status;
+  return status == CUDNN_STATUS_SUCCESS ? cudnn.execute(handle_.handle, plan.get(), pack.get()) : status;
+}
+
+cudnnStatus_t CudnnPlan::run_on(cudaStream_t stream, std::span<const std::int64_t> uids, std::span<void* const> pointers,
+                                void* workspace) const {
+  const std::lock_guard lock(handle_.mutex);
+  return execute(chosen_->plan, stream, uids, pointers, workspace);
 }
 
 void CudnnPlan::run(std::span<const std::int64_t> uids, std::span<void* const> pointers, void* workspace,

@@ -62,6 +62,7 @@ struct CudnnLimits {
   bool tensor_cores = true;   // of f32, that would be tf32
   bool downconverted = true;  // inputs may be rounded on the way in
   bool deterministic = true;  // the same bits on every run
+  bool is_by_clock = false;   // candidates are tried out
   std::int64_t workspace = std::int64_t{1} << 30U;
 };
 
@@ -79,15 +80,17 @@ class CudnnGraph {
   friend class CudnnPlan;
   const Cudnn& cudnn_;
   std::vector<std::unique_ptr<CudnnDescriptor>> parts_;
+  std::vector<std::int64_t> uids_;   // of what is in memory
+  std::vector<std::int64_t> bytes_;  // of each
   std::vector<cudnnBackendDescriptor_t> operations_;
 };
 
 class CudnnPlan {
  public:
-  // The best the heuristics name that keeps sums of halves in f32 and holds the limits.
+  // The best the heuristics name that keeps sums of halves in f32 and holds the limits; or the fastest of those.
   CudnnPlan(CudnnGraph graph, CudnnHandle& handle, const CudnnLimits& limits);
 
-  [[nodiscard]] std::int64_t workspace_bytes() const noexcept { return workspace_; }
+  [[nodiscard]] std::int64_t workspace_bytes() const noexcept { return chosen_->workspace; }
   // Pointers in the order of the uids. Throws KernelFailed.
   void run(std::span<const std::int64_t> uids, std::span<void* const> pointers, void* workspace, tutti::cuda::Queue& queue,
            const KernelCall& call) const;
@@ -95,14 +98,21 @@ class CudnnPlan {
   void rehearse(std::span<const std::int64_t> uids, std::span<void* const> pointers, void* workspace) const;
 
  private:
+  struct Candidate {
+    CudnnDescriptor config;
+    CudnnDescriptor plan;
+    std::int64_t workspace;
+  };
   cudnnStatus_t run_on(cudaStream_t stream, std::span<const std::int64_t> uids, std::span<void* const> pointers,
                        void* workspace) const;
+  // With the handle's lock held.
+  cudnnStatus_t execute(const CudnnDescriptor& plan, cudaStream_t stream, std::span<const std::int64_t> uids,
+                        std::span<void* const> pointers, void* workspace) const;
+  [[nodiscard]] std::size_t fastest_of(const std::vector<Candidate>& candidates) const;
 
   CudnnGraph graph_;
   CudnnHandle& handle_;
-  std::unique_ptr<CudnnDescriptor> plan_;
-  std::unique_ptr<CudnnDescriptor> config_;
-  std::int64_t workspace_ = 0;
+  std::unique_ptr<Candidate> chosen_;
   mutable std::once_flag rehearsed_;
 };
 

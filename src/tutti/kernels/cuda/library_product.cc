@@ -5,7 +5,6 @@
 #include <atomic>
 #include <bit>
 #include <cstring>
-#include <limits>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -18,6 +17,7 @@
 #include "tutti/kernels/cuda/code_cache.h"
 #include "tutti/kernels/cuda/cublas_lt.h"
 #include "tutti/kernels/cuda/rehearsal.h"
+#include "tutti/kernels/cuda/trial.h"
 #include "tutti/tensor/dtype_visit.h"
 
 // The library works on columns, we on rows: it is given c^T = b^T a^T, so that its first factor is our b.
@@ -265,89 +265,17 @@ void recall(Choice& choice) {
   choice.is_measured.store(true, std::memory_order_relaxed);
 }
 
-// Device memory for a product nobody asked for.
-class Room {
- public:
-  explicit Room(const LibraryProduct& key) {
-    const auto size = static_cast<std::int64_t>(size_of(key.dtype));
-    const auto bytes = [&](std::int64_t rows, std::int64_t columns, bool is_by_columns, std::int64_t lead, std::int64_t step) {
-      if (is_by_columns) std::swap(rows, columns);
-      return ((key.batch - 1) * step + (rows - 1) * lead + columns) * size;
-    };
-    const std::int64_t biases = std::max(key.m, key.n) * size;
-    const std::array<std::int64_t, 5> sizes{bytes(key.m, key.k, key.a_by_columns, key.a_lead, key.a_step),
-                                            bytes(key.k, key.n, key.b_by_columns, key.b_lead, key.b_step),
-                                            bytes(key.m, key.n, false, key.c_lead, key.c_step), key.workspace, biases};
-    std::array<std::size_t, 6> starts{};
-    for (std::size_t i = 0; i < sizes.size(); ++i)
-      starts[i + 1] = starts[i] + (static_cast<std::size_t>(sizes[i]) + 511) / 256 * 256;
-    void* memory = nullptr;
-    if (cudaMalloc(&memory, starts.back()) != cudaSuccess) {
-      (void)cudaGetLastError();
-      return;
-    }
-    first_ = static_cast<std::byte*>(memory);
-    (void)cudaMemset(memory, 0x3c, starts.back());  // small numbers, in every dtype
-    at = {first_ + starts[0], first_ + starts[1], first_ + starts[2], first_ + starts[3], first_ + starts[4]};
-  }
-  ~Room() {
-    if (first_ != nullptr) (void)cudaFree(first_);
-  }
-  Room(const Room&) = delete;
-  Room& operator=(const Room&) = delete;
-  explicit operator bool() const noexcept { return first_ != nullptr; }
-
-  ProductAddresses at{};
-
- private:
-  std::byte* first_ = nullptr;
-};
-
-// Runs of a candidate in a row, as one graph: what the host needs for a launch does not count.
-class Race {
- public:
-  Race() {
-    (void)(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking) == cudaSuccess && cudaEventCreate(&begin_) == cudaSuccess &&
-           cudaEventCreate(&end_) == cudaSuccess);
-  }
-  ~Race() {
-    if (end_ != nullptr) (void)cudaEventDestroy(end_);
-    if (begin_ != nullptr) (void)cudaEventDestroy(begin_);
-    if (stream_ != nullptr) (void)cudaStreamDestroy(stream_);
-  }
-  Race(const Race&) = delete;
-  Race& operator=(const Race&) = delete;
-
-  // Milliseconds of one run; infinite: it cannot be run.
-  float time(const Choice& choice, std::size_t candidate, const ProductAddresses& at, int runs) {
-    constexpr float never = std::numeric_limits<float>::infinity();
-    if (end_ == nullptr || cudaStreamBeginCapture(stream_, cudaStreamCaptureModeRelaxed) != cudaSuccess) return never;
-    bool runs_well = true;
-    for (int i = 0; i < runs && runs_well; ++i)
-      runs_well = choice.run(choice.candidates[candidate], at, stream_) == CUBLAS_STATUS_SUCCESS;
-    cudaGraph_t graph = nullptr;
-    cudaGraphExec_t all = nullptr;
-    runs_well = cudaStreamEndCapture(stream_, &graph) == cudaSuccess && runs_well;
-    runs_well = runs_well && cudaGraphInstantiate(&all, graph, 0) == cudaSuccess;
-    float best = never;
-    for (int i = 0; i < 4 && runs_well; ++i) {  // the first warms up
-      float took = 0;
-      runs_well = cudaEventRecord(begin_, stream_) == cudaSuccess && cudaGraphLaunch(all, stream_) == cudaSuccess &&
-                  cudaEventRecord(end_, stream_) == cudaSuccess && cudaEventSynchronize(end_) == cudaSuccess &&
-                  cudaEventElapsedTime(&took, begin_, end_) == cudaSuccess;
-      if (i > 0 && runs_well) best = std::min(best, took / static_cast<float>(runs));
-    }
-    if (all != nullptr) (void)cudaGraphExecDestroy(all);
-    if (graph != nullptr) (void)cudaGraphDestroy(graph);
-    if (!runs_well) (void)cudaGetLastError();
-    return runs_well ? best : never;
-  }
-
- private:
-  cudaStream_t stream_ = nullptr;
-  cudaEvent_t begin_ = nullptr;
-  cudaEvent_t end_ = nullptr;
-};
+// Of a, b, c, the memory to work in and the bias.
+std::array<std::int64_t, 5> bytes_of(const LibraryProduct& key) {
+  const auto size = static_cast<std::int64_t>(size_of(key.dtype));
+  const auto bytes = [&](std::int64_t rows, std::int64_t columns, bool is_by_columns, std::int64_t lead, std::int64_t step) {
+    if (is_by_columns) std::swap(rows, columns);
+    return ((key.batch - 1) * step + (rows - 1) * lead + columns) * size;
+  };
+  return {bytes(key.m, key.k, key.a_by_columns, key.a_lead, key.a_step),
+          bytes(key.k, key.n, key.b_by_columns, key.b_lead, key.b_step), bytes(key.m, key.n, false, key.c_lead, key.c_step),
+          key.workspace, std::max(key.m, key.n) * size};
+}
 
 void measure(const Choice& choice, const KernelCall& call) {
   static std::mutex one_at_a_time;
@@ -355,18 +283,22 @@ void measure(const Choice& choice, const KernelCall& call) {
   const BlockingRegion choosing(SyncReason::module_load, call.site);
   const std::lock_guard lock(one_at_a_time);
   if (choice.is_measured.load(std::memory_order_relaxed)) return;
-  const Room room(choice.key);
-  if (!room) return;  // there is no memory to try on: as the library says
-  Race race;
+  const TrialMemory memory(bytes_of(choice.key));
+  if (!memory) return;  // there is none to try on: as the library says
+  const ProductAddresses at{memory[0], memory[1], memory[2], memory[3], memory[4]};
+  Trial trial;
+  const auto time_of = [&](std::size_t i, int runs) {
+    return trial.milliseconds(
+        [&](cudaStream_t stream) { return choice.run(choice.candidates[i], at, stream) == CUBLAS_STATUS_SUCCESS; }, runs);
+  };
   const std::size_t usual = choice.taken.load(std::memory_order_relaxed);
-  const float once = race.time(choice, usual, room.at, 1);
-  const int runs = std::clamp(static_cast<int>(0.2F / std::max(once, 1e-3F)), 1, 20);
+  const int runs = std::clamp(static_cast<int>(0.2F / std::max(time_of(usual, 1), 1e-3F)), 1, 20);
   // Another is taken only where it gains more than measurements differ by.
   std::size_t best = usual;
-  float least = race.time(choice, usual, room.at, runs) * 0.97F;
+  float least = time_of(usual, runs) * 0.97F;
   for (std::size_t i = 0; i < choice.count; ++i) {
     if (i == usual) continue;
-    const float took = race.time(choice, i, room.at, runs);
+    const float took = time_of(i, runs);
     if (took < least) {
       least = took;
       best = i;
