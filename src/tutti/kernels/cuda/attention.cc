@@ -1,5 +1,4 @@
-// Attention and its gradient: of halves by a plan of cuDNN's, of f32 in tiles, and where neither is possible by products over a
-// strip of queries at a time.
+// Attention and its gradient: of halves by a plan of cuDNN's, of f32 in tiles, and where neither is possible in strips.
 #include <algorithm>
 #include <array>
 #include <limits>
@@ -11,12 +10,9 @@
 #include "tutti/exec/op_table.h"
 #include "tutti/kernels/cuda/attention_mask.h"
 #include "tutti/kernels/cuda/attention_plan.h"
-#include "tutti/kernels/cuda/attention_rows.h"
+#include "tutti/kernels/cuda/attention_strips.h"
 #include "tutti/kernels/cuda/attention_tiles.h"
-#include "tutti/kernels/cuda/columns.h"
-#include "tutti/kernels/cuda/copy.h"
 #include "tutti/kernels/cuda/device_input.h"
-#include "tutti/kernels/cuda/operand_product.h"
 #include "tutti/kernels/cuda/registration.h"
 
 namespace tutti::kernels::cuda {
@@ -25,162 +21,6 @@ namespace {
 
 constexpr std::int64_t piece_alignment = 256;
 
-Operand turned_matrix(Operand operand) {
-  std::swap(operand.axes[2], operand.axes[3]);
-  return operand;
-}
-Operand rows_of_heads(Operand operand, std::int64_t first, std::int64_t count) {
-  operand.data += first * operand.axes[2].stride * static_cast<std::int64_t>(size_of(operand.dtype));
-  operand.axes[2].size = count;
-  return operand;
-}
-Operand dense_heads(std::byte* data, DType dtype, std::int64_t batch, std::int64_t heads, std::int64_t rows,
-                    std::int64_t columns) {
-  Operand out;
-  out.data = data;
-  out.dtype = dtype;
-  out.rank = 4;
-  out.axes[0] = {batch, heads * rows * columns};
-  out.axes[1] = {heads, rows * columns};
-  out.axes[2] = {rows, columns};
-  out.axes[3] = {columns, 1};
-  return out;
-}
-
-// The way of everything else. The same steps say how many bytes they work in and run.
-class Strips {
- public:
-  Strips(const AttentionAttributes& attributes, const Operand& query, const Operand& key, const Operand& value)
-      : attributes_(attributes),
-        query_(query),
-        key_(key),
-        value_(value),
-        batch_(query.axes[0].size),
-        heads_(query.axes[1].size),
-        queries_(query.axes[2].size),
-        keys_(key.axes[2].size),
-        strip_(std::clamp<std::int64_t>(attributes.chunk, 1, std::max<std::int64_t>(1, queries_))) {}
-
-  // From the beginning of the scratch memory on.
-  [[nodiscard]] std::int64_t bytes(bool is_gradient) {
-    used_ = 0;
-    const Room room = take_room(nullptr, is_gradient);
-    const Operand weights = heads_like(nullptr, strip_, keys_);
-    std::int64_t most = std::max(operand_product_bytes(rows_of_heads(query_, 0, strip_), turned_matrix(key_)),
-                                 operand_product_bytes(weights, value_));
-    if (is_gradient) {
-      const Operand rows = heads_like(nullptr, strip_, width());
-      most =
-          std::max({most, operand_product_bytes(rows, turned_matrix(value_)), operand_product_bytes(turned_matrix(weights), rows),
-                    operand_product_bytes(turned_matrix(weights), rows_of_heads(query_, 0, strip_)),
-                    operand_product_bytes(weights, key_)});
-    }
-    return room.bytes + most;
-  }
-
-  void forward(const KernelCall& call, Queue& queue) {
-    const Room room = take_room(call.scratch().data, false);
-    for (std::int64_t first = 0; first < queries_; first += strip_) {
-      const WeightStrip strip = strip_at(first, call);
-      const Operand weights = heads_like(room.weights, strip.count, keys_);
-      product(rows_of_heads(query_, first, strip.count), turned_matrix(key_), weights.data, room, queue, call);
-      weigh(strip, weights.data, call.out(1).data, query_.dtype, queue, call);
-      const Operand part = heads_like(room.rows, strip.count, width());
-      product(weights, value_, part.data, room, queue, call);
-      copy_operand(part, rows_of_heads(call.out(), first, strip.count), queue, call);
-    }
-  }
-
-  void gradient(const KernelCall& call, Queue& queue) {
-    const Room room = take_room(call.scratch().data, true);
-    const Operand stats = call.in(4);
-    for (std::int64_t first = 0; first < queries_; first += strip_) {
-      const WeightStrip strip = strip_at(first, call);
-      const Operand weights = heads_like(room.weights, strip.count, keys_);
-      const Operand slopes = heads_like(room.slopes, strip.count, keys_);
-      const Operand query = rows_of_heads(query_, first, strip.count);
-      const Operand out = heads_like(room.rows, strip.count, width());
-      const Operand given = heads_like(room.given, strip.count, width());
-      copy_operand(rows_of_heads(call.in(3), first, strip.count), out, queue, call);
-      copy_operand(rows_of_heads(call.in(5), first, strip.count), given, queue, call);
-      product(query, turned_matrix(key_), weights.data, room, queue, call);
-      weigh_again(strip, weights.data, stats.data, query_.dtype, queue, call);
-      product(given, turned_matrix(value_), slopes.data, room, queue, call);
-      slope(strip, weights.data, slopes.data, out.data, given.data, width(), query_.dtype, queue, call);
-      const auto add = [&](const Operand& to) {
-        add_parts(room.part, 1, to.data, to.count(), first == 0, to.dtype, queue, call);
-      };
-      product(turned_matrix(weights), given, room.part, room, queue, call);
-      add(call.out(2));
-      product(turned_matrix(slopes), query, room.part, room, queue, call);
-      add(call.out(1));
-      const Operand of_query = heads_like(room.part, strip.count, query_.axes[3].size);
-      product(slopes, key_, of_query.data, room, queue, call);
-      copy_operand(of_query, rows_of_heads(call.out(0), first, strip.count), queue, call);
-    }
-  }
-
- private:
-  struct Room {
-    std::byte* weights = nullptr;
-    std::byte* slopes = nullptr;
-    std::byte* rows = nullptr;
-    std::byte* given = nullptr;
-    std::byte* part = nullptr;
-    std::byte* product = nullptr;
-    std::int64_t bytes = 0;
-  };
-
-  [[nodiscard]] std::int64_t width() const { return value_.axes[3].size; }
-  [[nodiscard]] Operand heads_like(std::byte* data, std::int64_t rows, std::int64_t columns) const {
-    return dense_heads(data, query_.dtype, batch_, heads_, rows, columns);
-  }
-  std::byte* take(std::byte* scratch, std::int64_t elements) {
-    std::byte* const at = scratch == nullptr ? nullptr : scratch + used_;
-    const std::int64_t bytes = elements * static_cast<std::int64_t>(size_of(query_.dtype));
-    used_ += (bytes + piece_alignment - 1) / piece_alignment * piece_alignment;
-    return at;
-  }
-  Room take_room(std::byte* scratch, bool is_gradient) {
-    const std::int64_t all = batch_ * heads_;
-    used_ = 0;
-    Room room;
-    room.weights = take(scratch, all * strip_ * keys_);
-    room.rows = take(scratch, all * strip_ * width());
-    if (is_gradient) {
-      room.slopes = take(scratch, all * strip_ * keys_);
-      room.given = take(scratch, all * strip_ * width());
-      const std::int64_t features = query_.axes[3].size;
-      room.part = take(scratch, all * std::max(keys_ * std::max(features, width()), strip_ * features));
-    }
-    room.product = scratch == nullptr ? nullptr : scratch + used_;
-    room.bytes = used_;
-    return room;
-  }
-  [[nodiscard]] WeightStrip strip_at(std::int64_t first, const KernelCall& call) const {
-    WeightStrip strip{heads_, batch_ * heads_, queries_, first, std::min(strip_, queries_ - first), keys_, attributes_};
-    if (!attributes_.has_mask) return strip;
-    const Operand& mask = device_input(call, call.inputs - 1U);
-    strip.mask = reinterpret_cast<const std::uint8_t*>(mask.data);
-    for (std::size_t i = 0; i < 4; ++i) strip.mask_strides[i] = mask.axes[i].size == 1 ? 0 : mask.axes[i].stride;
-    return strip;
-  }
-  void product(const Operand& a, const Operand& b, std::byte* c, const Room& room, Queue& queue, const KernelCall& call) const {
-    (void)multiply_operands(a, b, c, room.product, attributes_.tf32, queue, call);
-  }
-
-  AttentionAttributes attributes_;
-  Operand query_;
-  Operand key_;
-  Operand value_;
-  std::int64_t batch_;
-  std::int64_t heads_;
-  std::int64_t queries_;
-  std::int64_t keys_;
-  std::int64_t strip_;
-  std::int64_t used_ = 0;
-};
-
 AttentionTensor tensor_of(const Operand& operand) {
   AttentionTensor out;
   for (std::size_t i = 0; i < 4; ++i) {
@@ -188,6 +28,12 @@ AttentionTensor tensor_of(const Operand& operand) {
     out.strides[i] = operand.axes[i].stride;
   }
   return out;
+}
+
+// As many rows, dense.
+AttentionTensor dense_like(const AttentionTensor& rows, std::int64_t features) {
+  const auto [batch, heads, places, _] = rows.sizes;
+  return {{batch, heads, places, features}, {heads * places * features, places * features, features, 1}};
 }
 
 // Features contiguous, rows apart, and addresses that cuDNN's kernels can load from.
@@ -257,9 +103,7 @@ PartPlan plan_of(const AttentionAttributes& attributes, const Inputs& in, bool i
                    .causal = attributes.causal,
                    .is_gradient = is_gradient,
                    .deterministic = attributes.deterministic || !is_gradient};
-  key.out = is_gradient ? tensor_of(in[3])
-                        : tensor_of(dense_heads(nullptr, dtype, key.query.sizes[0], key.query.sizes[1], key.query.sizes[2],
-                                                key.value.sizes[3]));
+  key.out = is_gradient ? tensor_of(in[3]) : dense_like(key.query, key.value.sizes[3]);
   if (is_gradient) key.given = tensor_of(in[5]);
   PartPlan part{.plan = nullptr, .batches = key.query.sizes[0], .heads = key.query.sizes[1]};
   if (attributes.has_mask) {
@@ -393,7 +237,7 @@ std::int64_t attention_bytes(const OpCall& call, bool is_gradient) {
     return PlanRoom(part, is_gradient).bytes;
   if (const auto tiles = tiles_of(attributes, in, is_gradient, context.properties()))
     return is_gradient ? std::int64_t{tiles->all_heads} * tiles->queries * std::int64_t{sizeof(float)} : 0;
-  return Strips(attributes, in[0], in[1], in[2]).bytes(is_gradient);
+  return attention_strip_bytes(attributes, in[0], in[1], in[2], is_gradient);
 }
 std::int64_t forward_bytes(const OpCall& call, const Inference&) { return attention_bytes(call, false); }
 std::int64_t gradient_bytes(const OpCall& call, const Inference&) { return attention_bytes(call, true); }
@@ -528,8 +372,7 @@ void attention(const KernelCall& call, KernelContext& context) {
     }
     return;
   }
-  Strips strips(attributes, in[0], in[1], in[2]);
-  is_gradient ? strips.gradient(call, queue) : strips.forward(call, queue);
+  is_gradient ? attend_in_strips_back(call, attributes, queue) : attend_in_strips(call, attributes, queue);
 }
 
 template <bool is_gradient>
