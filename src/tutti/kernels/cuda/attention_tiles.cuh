@@ -1,5 +1,7 @@
-// The kernels of attention over tiles of rows.
+// What the kernels of attention over tiles of rows share.
 #pragma once
+
+#include <algorithm>
 
 #include "tutti/exec/attention_attributes.h"
 #include "tutti/kernels/cuda/attention_tiles.h"
@@ -8,7 +10,6 @@
 namespace tutti::kernels::cuda {
 
 inline constexpr float log2_of_e = 1.44269504F;
-inline constexpr float log_of_2 = 0.693147181F;
 
 // Without what the library's has for results too small for it, which are 0 here.
 __device__ __forceinline__ float power_of_2(float x) {
@@ -59,16 +60,6 @@ struct Sight {
   }
 };
 
-// Over the four lanes that share a row.
-__device__ __forceinline__ float largest_of_row(float x) {
-  x = fmaxf(x, __shfl_xor_sync(~0U, x, 1));
-  return fmaxf(x, __shfl_xor_sync(~0U, x, 2));
-}
-__device__ __forceinline__ float sum_of_row(float x) {
-  x += __shfl_xor_sync(~0U, x, 1);
-  return x + __shfl_xor_sync(~0U, x, 2);
-}
-
 // What the kernels share: where a block works and how it gets at rows.
 template <class Sizes>
 struct Block {
@@ -108,263 +99,35 @@ struct Block {
   }
 };
 
-template <class Sizes>
-__global__ void __launch_bounds__(tile_threads, 2) attend_tiles(TiledHeads heads, FeatureRows out, float* stats) {
-  extern __shared__ __align__(16) float shared[];
-  float* const queries = shared;
-  float* const keys = queries + Sizes::own_floats;
-  float* const values = keys + Sizes::other_floats;
-  const Block<Sizes> block(heads, heads.queries, true);
-  const Sight& sight = block.sight;
-  const auto fetch_keys = [&](int first) {
-    block.fetch_other(keys, heads.key, first, heads.keys, heads.features);
-    __pipeline_commit();
-  };
-  const auto fetch_values = [&](int first) {
-    block.fetch_other(values, heads.value, first, heads.keys, heads.width);
-    __pipeline_commit();
-  };
-  block.fetch_own(queries, heads.query, heads.queries, heads.features);
-  fetch_keys(0);
-  fetch_values(0);
+inline constexpr int narrow_features = 64;
+inline constexpr int wide_features = 128;
 
-  // In powers of two: one multiplication less for each weight.
-  const float scale = heads.scale * log2_of_e;
-  typename Sizes::Totals totals;
-  float largest[Sizes::row_tiles][2];
-  float sums[Sizes::row_tiles][2] = {};
-  float keep[Sizes::row_tiles][2];
-#pragma unroll
-  for (auto& each : largest) each[0] = each[1] = -INFINITY;
-  const int reach = sight.skips() ? min(heads.keys, block.tile.first + Sizes::rows) : heads.keys;
-  for (int first = 0; first < reach; first += Sizes::columns) {
-    __pipeline_wait_prior(1);
-    __syncthreads();
-    typename Sizes::Matches match;
-    block.match(match, queries, keys, heads.features);
-    __syncthreads();
-    fetch_keys(first + Sizes::columns);
-
-    const bool all_seen = sight.mask == nullptr && first + Sizes::columns <= heads.keys &&
-                          (!sight.causal || first + Sizes::columns - 1 <= block.tile.first + block.warp_row);
-#pragma unroll
-    for (int m = 0; m < Sizes::row_tiles; ++m) {
-#pragma unroll
-      for (int half = 0; half < 2; ++half) {
-        const int query = min(block.row_at(m, half), heads.queries - 1);
-        float most = largest[m][half];
-#pragma unroll
-        for (int n = 0; n < Sizes::columns / 8; ++n) {
-#pragma unroll
-          for (int i = 0; i < 2; ++i) {
-            float& x = match[m][n].of[2 * half + i];
-            x *= scale;
-            if (!all_seen) {
-              const int key = first + block.column_at(n, i);
-              if (!sight.sees(query, key)) x = sight.mask != nullptr && key < heads.keys ? unseen_match : -INFINITY;
-            }
-            most = fmaxf(most, x);
-          }
-        }
-        most = largest_of_row(most);
-        keep[m][half] = power_of_2(largest[m][half] - most);
-        largest[m][half] = most;
-        float sum = 0;
-#pragma unroll
-        for (int n = 0; n < Sizes::columns / 8; ++n) {
-#pragma unroll
-          for (int i = 0; i < 2; ++i) {
-            float& x = match[m][n].of[2 * half + i];
-            x = power_of_2(x - most);
-            sum += x;
-          }
-        }
-        sums[m][half] = sums[m][half] * keep[m][half] + sum;
-      }
-    }
-    __pipeline_wait_prior(1);
-    __syncthreads();
-    add_weighted<Sizes>(totals, match, keep, values, heads.width, block.lane);
-    __syncthreads();
-    fetch_values(first + Sizes::columns);
-  }
-
-#pragma unroll
-  for (int m = 0; m < Sizes::row_tiles; ++m) {
-#pragma unroll
-    for (int half = 0; half < 2; ++half) {
-      const float sum = sum_of_row(sums[m][half]);
-#pragma unroll
-      for (auto& each : totals[m]) {
-        each.of[2 * half] /= sum;
-        each.of[2 * half + 1] /= sum;
-      }
-      const int query = block.row_at(m, half);
-      if (block.lane.column == 0 && query < heads.queries) {
-        const float most = largest[m][half];
-        stats[std::int64_t{block.tile.head_of_all} * heads.queries + query] =
-            most <= unseen_match ? unseen_match : (most + log2f(sum)) * log_of_2;
-      }
-    }
-  }
-  block.write(totals, out, heads.queries, heads.width);
-}
-
-// Of each query: its result times the gradient of that. A warp takes one.
-__global__ void __launch_bounds__(tile_threads) along_tiles(TiledHeads heads, FeatureRows out, FeatureRows given, float* along) {
-  const std::int64_t count = std::int64_t{heads.all_heads} * heads.queries;
-  const std::int64_t step = std::int64_t{gridDim.x} * tile_warps;
-  for (std::int64_t row = std::int64_t{blockIdx.x} * tile_warps + threadIdx.x / 32; row < count; row += step) {
-    const std::int64_t head = row / heads.queries;
-    const std::int64_t query = row % heads.queries;
-    const float* const a = head_of(out, head / heads.heads, head % heads.heads) + query * out.strides[2];
-    const float* const b = head_of(given, head / heads.heads, head % heads.heads) + query * given.strides[2];
-    float sum = 0;
-    for (int i = static_cast<int>(threadIdx.x) % 32; i < heads.width; i += 32) sum += a[i] * b[i];
-    for (int lanes = 16; lanes > 0; lanes /= 2) sum += __shfl_xor_sync(~0U, sum, lanes);
-    if (threadIdx.x % 32 == 0) along[row] = sum;
-  }
-}
-
-// Weights again, by a query's `total`, the logarithm of its sum; and from the gradient of a weight that of its match.
-struct Weights {
-  float scale;      // of matches
-  float all_alike;  // the weight where a query sees no key
-
-  __device__ explicit Weights(const TiledHeads& heads) : scale(heads.scale), all_alike(1.F / static_cast<float>(heads.keys)) {}
-  [[nodiscard]] __device__ __forceinline__ float of(float match, float total, bool is_seen) const {
-    if (!is_seen) return total <= unseen_match ? all_alike : 0.F;
-    return power_of_2((match * scale - total) * log2_of_e);
-  }
-  [[nodiscard]] __device__ __forceinline__ float slope(float weight, float of_weight, float total, float along) const {
-    return total <= unseen_match ? 0.F : weight * (of_weight - along) * scale;
-  }
+// What was fastest on an H200, and leaves room for two blocks on a multiprocessor.
+template <bool exact, int features>
+struct SizesOf {
+  using Forward = TileSizes<exact, features, 2, features == narrow_features ? 64 : 32>;
+  using Back = TileSizes<exact, features, features == narrow_features ? 2 : 1, 32>;
 };
 
-// The gradients of keys and values: tiles of keys are kept, queries go by. Rows are keys, columns queries.
 template <class Sizes>
-__global__ void __launch_bounds__(tile_threads, 2) attend_tiles_back_to_keys(TiledHeads heads, TiledGradient gradient) {
-  extern __shared__ __align__(16) float shared[];
-  float* const keys = shared;
-  float* const values = keys + Sizes::own_floats;
-  float* const queries = values + Sizes::own_floats;
-  float* const given = queries + Sizes::other_floats;
-  const Block<Sizes> block(heads, heads.keys, false);
-  const std::int64_t first_stat = std::int64_t{block.tile.head_of_all} * heads.queries;
-  const auto fetch_queries = [&](int first) {
-    block.fetch_other(queries, heads.query, first, heads.queries, heads.features);
-    block.fetch_other(given, gradient.given, first, heads.queries, heads.width);
-    __pipeline_commit();
-  };
-  block.fetch_own(keys, heads.key, heads.keys, heads.features);
-  block.fetch_own(values, heads.value, heads.keys, heads.width);
-  const int begin = block.sight.skips() ? block.tile.first / Sizes::columns * Sizes::columns : 0;
-  fetch_queries(begin);
-
-  const Weights known(heads);
-  typename Sizes::Totals of_key;
-  typename Sizes::Totals of_value;
-  float keep[Sizes::row_tiles][2];
-#pragma unroll
-  for (auto& each : keep) each[0] = each[1] = 1;
-  for (int first = begin; first < heads.queries; first += Sizes::columns) {
-    __pipeline_wait_prior(0);
-    __syncthreads();
-    const float* const totals = gradient.stats + first_stat + first;
-    const float* const along = gradient.along + first_stat + first;
-    typename Sizes::Matches weights;
-    typename Sizes::Matches slopes;
-    block.match(weights, keys, queries, heads.features);
-    block.match(slopes, values, given, heads.width);
-#pragma unroll
-    for (int n = 0; n < Sizes::columns / 8; ++n) {
-#pragma unroll
-      for (int i = 0; i < 2; ++i) {
-        const int column = block.column_at(n, i);
-        const bool is_query = first + column < heads.queries;
-        const float total = is_query ? totals[column] : 0.F;
-        const float part = is_query ? along[column] : 0.F;
-#pragma unroll
-        for (int m = 0; m < Sizes::row_tiles; ++m) {
-#pragma unroll
-          for (int half = 0; half < 2; ++half) {
-            float& weight = weights[m][n].of[2 * half + i];
-            float& slope = slopes[m][n].of[2 * half + i];
-            weight = known.of(weight, total, block.sight.sees(first + column, block.row_at(m, half)));
-            slope = known.slope(weight, slope, total, part);
-          }
-        }
-      }
-    }
-    add_weighted<Sizes>(of_value, weights, keep, given, heads.width, block.lane);
-    add_weighted<Sizes>(of_key, slopes, keep, queries, heads.features, block.lane);
-    __syncthreads();
-    fetch_queries(first + Sizes::columns);
-  }
-  block.write(of_key, gradient.of_key, heads.keys, heads.features);
-  block.write(of_value, gradient.of_value, heads.keys, heads.width);
+constexpr unsigned shared_bytes_of(int own_tiles) {
+  return static_cast<unsigned>(own_tiles * Sizes::own_floats + 2 * Sizes::other_floats) * sizeof(float);
 }
 
-// The gradient of queries: tiles of those are kept, keys go by.
 template <class Sizes>
-__global__ void __launch_bounds__(tile_threads, 2) attend_tiles_back_to_queries(TiledHeads heads, TiledGradient gradient) {
-  extern __shared__ __align__(16) float shared[];
-  float* const queries = shared;
-  float* const given = queries + Sizes::own_floats;
-  float* const keys = given + Sizes::own_floats;
-  float* const values = keys + Sizes::other_floats;
-  const Block<Sizes> block(heads, heads.queries, true);
-  const auto fetch_keys = [&](int first) {
-    block.fetch_other(keys, heads.key, first, heads.keys, heads.features);
-    block.fetch_other(values, heads.value, first, heads.keys, heads.width);
-    __pipeline_commit();
-  };
-  block.fetch_own(queries, heads.query, heads.queries, heads.features);
-  block.fetch_own(given, gradient.given, heads.queries, heads.width);
-  fetch_keys(0);
+Grid tiled_grid(const TiledHeads& heads, int rows, int own_tiles) {
+  const auto tiles = static_cast<unsigned>((rows + Sizes::rows - 1) / Sizes::rows);
+  return {dim3(tiles * static_cast<unsigned>(heads.all_heads)), dim3(tile_threads), shared_bytes_of<Sizes>(own_tiles)};
+}
 
-  const Weights known(heads);
-  typename Sizes::Totals of_query;
-  float keep[Sizes::row_tiles][2];
-  float total[Sizes::row_tiles][2];
-  float part[Sizes::row_tiles][2];
-#pragma unroll
-  for (int m = 0; m < Sizes::row_tiles; ++m) {
-#pragma unroll
-    for (int half = 0; half < 2; ++half) {
-      const std::int64_t at =
-          std::int64_t{block.tile.head_of_all} * heads.queries + min(block.row_at(m, half), heads.queries - 1);
-      keep[m][half] = 1;
-      total[m][half] = gradient.stats[at];
-      part[m][half] = gradient.along[at];
-    }
+template <class Body>
+void with_sizes(const TiledHeads& heads, const Body& body) {
+  const bool is_narrow = std::max(heads.features, heads.width) <= narrow_features;
+  if (heads.tf32) {
+    is_narrow ? body(SizesOf<false, narrow_features>{}) : body(SizesOf<false, wide_features>{});
+  } else {
+    is_narrow ? body(SizesOf<true, narrow_features>{}) : body(SizesOf<true, wide_features>{});
   }
-  const int reach = block.sight.skips() ? min(heads.keys, block.tile.first + Sizes::rows) : heads.keys;
-  for (int first = 0; first < reach; first += Sizes::columns) {
-    __pipeline_wait_prior(0);
-    __syncthreads();
-    typename Sizes::Matches weights;
-    typename Sizes::Matches slopes;
-    block.match(weights, queries, keys, heads.features);
-    block.match(slopes, given, values, heads.width);
-#pragma unroll
-    for (int m = 0; m < Sizes::row_tiles; ++m) {
-#pragma unroll
-      for (int n = 0; n < Sizes::columns / 8; ++n) {
-#pragma unroll
-        for (int i = 0; i < 4; ++i) {
-          const bool is_seen = block.sight.sees(block.row_at(m, i / 2), first + block.column_at(n, i % 2));
-          const float weight = known.of(weights[m][n].of[i], total[m][i / 2], is_seen);
-          float& x = slopes[m][n].of[i];
-          x = known.slope(weight, x, total[m][i / 2], part[m][i / 2]);
-        }
-      }
-    }
-    add_weighted<Sizes>(of_query, slopes, keep, keys, heads.features, block.lane);
-    __syncthreads();
-    fetch_keys(first + Sizes::columns);
-  }
-  block.write(of_query, gradient.of_query, heads.queries, heads.features);
 }
 
 }  // namespace tutti::kernels::cuda
