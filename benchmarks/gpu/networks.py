@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """PyTorch's side of gpu_networks: the same convolutions and attention, its best of both layouts, cuDNN's search on.
-usage: networks.py TIMES.json [--seconds N]   (prints both sides and the ratio of the best of each)
-       --deterministic: cuDNN's and attention's ways whose order of additions is fixed
+usage: networks.py TIMES.json [--seconds N] [--deterministic]   (prints both sides and the ratio of the best of each)
+--deterministic: PyTorch takes only what gives the same bits on every run
 """
 
 import json

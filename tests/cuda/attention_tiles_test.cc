@@ -16,6 +16,7 @@ class AttentionTiles : public OnGpu {
     bool causal = false;
     Shape mask = {};
     bool is_apart = false;  // heads behind places, as layers have them
+    std::int64_t cut = 0;   // so many features fewer than the rows in memory have
   };
 
   static Tensors inputs_of(const Case& c) {
@@ -23,8 +24,10 @@ class AttentionTiles : public OnGpu {
     for (const Shape& shape : {c.query, c.key, c.value}) {
       const auto key = static_cast<std::uint64_t>(out.size() + 1);
       const UniformOptions options{.key = key, .low = -2, .high = 2, .dtype = DType::f32};
-      out.push_back(c.is_apart ? permute_dims(uniform({shape[0], shape[2], shape[1], shape[3]}, options), {0, 2, 1, 3})
-                               : uniform(shape, options));
+      const std::int64_t features = shape[3] + c.cut;
+      const Tensor whole = c.is_apart ? permute_dims(uniform({shape[0], shape[2], shape[1], features}, options), {0, 2, 1, 3})
+                                      : uniform({shape[0], shape[1], shape[2], features}, options);
+      out.push_back(c.cut > 0 ? slice(whole, 3, {0, shape[3]}) : whole);
     }
     return out;
   }
@@ -69,6 +72,9 @@ TEST_F(AttentionTiles, AreAsExactAsF32WhateverTheSizes) {
            {{1, 2, 70, 40}, {1, 2, 500, 40}, {1, 2, 500, 120}},
            {{1, 2, 31, 33}, {1, 2, 97, 33}, {1, 2, 97, 7}},  // rows that begin anywhere
            {{1, 1, 1, 1}, {1, 1, 3, 1}, {1, 1, 3, 1}},
+           {{1, 2, 80, 66}, {1, 2, 80, 66}, {1, 2, 80, 66}, false, {}, false, 2},  // the last four are not all there
+           {{1, 2, 40, 64}, {1, 2, 300, 64}, {1, 2, 300, 64}, true},               // keys that no query sees
+           {{2, 4, 70, 64}, {1, 4, 70, 64}, {2, 1, 70, 64}},                       // shared by batches, by heads
            {{2, 2, 200, 96}, {2, 2, 200, 96}, {2, 2, 200, 96}, true, {}, true},
            {{2, 2, 150, 64}, {2, 2, 220, 64}, {2, 2, 220, 64}, false, {150, 220}},
            {{2, 2, 150, 64}, {2, 2, 150, 64}, {2, 2, 150, 64}, true, {2, 1, 1, 150}, true},
@@ -113,14 +119,30 @@ TEST_F(AttentionTiles, GiveTheSameBitsOnEveryRun) {
   }
 }
 
-TEST_F(AttentionTiles, AQueryOrKeyThatIsNotANumberSpoilsNoOther) {
+// The GPU's own NaN, which has all bits but the sign.
+TEST_F(AttentionTiles, AQueryThatIsNotANumberSpoilsItsOwnResultAndNoOther) {
   const Case c{{1, 1, 100, 64}, {1, 1, 100, 64}, {1, 1, 100, 64}, true};
   Tensors inputs = inputs_of(c);
-  const Tensor nan = constant(std::numeric_limits<float>::quiet_NaN());
+  const Tensor nan = zeros({1}) / zeros({1});
   inputs[0] = where(reshape(equal(arange(100), 40), {100, 1}), nan, inputs[0]);
-  const Tensor out = scaled_dot_product_attention(inputs[0], inputs[1], inputs[2], {.causal = true});
-  const Tensor is_spoiled = any(isnan(out), {0, 1, 3});
-  EXPECT_TRUE(item<bool>(all(equal(is_spoiled, equal(arange(100), 40)))));
+  for (const bool tf32 : {false, true}) {
+    set_allow_tf32(tf32);
+    const Tensor out = scaled_dot_product_attention(inputs[0], inputs[1], inputs[2], {.causal = true});
+    const Tensor is_spoiled = any(isnan(out), {0, 1, 3});
+    EXPECT_TRUE(item<bool>(all(equal(is_spoiled, equal(arange(100), 40))))) << "tf32 " << tf32;
+  }
+}
+
+// What a padded place holds must not matter, not even as 0 times it.
+TEST_F(AttentionTiles, NothingComesBackToAKeyThatIsNotSeen) {
+  Tensors inputs = inputs_of({{1, 1, 70, 64}, {1, 1, 70, 64}, {1, 1, 70, 64}});
+  const Tensor is_seen = reshape(less(arange(70), 50), {1, 1, 1, 70});
+  inputs[2] = where(reshape(less(arange(70), 50), {70, 1}), inputs[2], constant(1e38F));
+  const auto slopes = value_and_grad([&](const Tensors& x) {
+                        return sum(scaled_dot_product_attention(x[0], x[1], x[2], {.mask = is_seen}) * 4);
+                      })(inputs)
+                          .grads;
+  for (std::size_t i = 0; i < 2; ++i) EXPECT_TRUE(item<bool>(all(isfinite(slopes[i])))) << i;
 }
 
 }  // namespace tutti::testing_cuda

@@ -142,6 +142,17 @@ TEST_F(Cupti, AProductOfShortSumsIsOneLaunch) {
   }
 }
 
+// In tiles: products over strips would be more.
+TEST_F(Cupti, AttentionOfF32IsOneLaunch) {
+  const BlockingCalls calls;
+  if (!calls.why_not().empty()) GTEST_SKIP() << "CUPTI cannot be used here: " << calls.why_not();
+  const Tensor x = ones({1, 2, 100, 64});
+  (void)scaled_dot_product_attention(x, x, x, {.causal = true});
+  const std::uint64_t before = calls.launches();
+  for (int i = 0; i < 10; ++i) (void)scaled_dot_product_attention(x, x, x, {.causal = true});
+  EXPECT_EQ(calls.launches() - before, 10U);
+}
+
 TEST_F(Cupti, ACallThatGoesRoundTheDoorIsNoticed) {
   const BlockingCalls calls;
   if (!calls.why_not().empty()) GTEST_SKIP() << "CUPTI cannot be used here: " << calls.why_not();

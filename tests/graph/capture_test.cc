@@ -402,6 +402,23 @@ TEST_P(Capture, IsAnotherGraphAfterTraining) {
   EXPECT_EQ(numbers(norm.running_mean.value()), statistics);
 }
 
+TEST_P(Capture, IsAnotherGraphWhereASettingOfTheWholeProcessIsAnother) {
+  const auto step = capture([](const Tensor& x) { return exp(x) * 2; });
+  const auto graphs_after_a_call = [&] {
+    (void)step(some(1));
+    const std::string told = explain(step);
+    return std::stoi(told.substr(told.find(" graph") - 1));
+  };
+  EXPECT_EQ(graphs_after_a_call(), 1);
+  set_allow_tf32(true);
+  EXPECT_EQ(graphs_after_a_call(), 2);
+  set_deterministic(false);
+  EXPECT_EQ(graphs_after_a_call(), 3);
+  set_allow_tf32(false);
+  set_deterministic(true);
+  EXPECT_EQ(graphs_after_a_call(), 3) << "the first is there";
+}
+
 TEST_P(Capture, TellsWhatItHasRecorded) {
   const auto step = capture([](const Tensor& x) { return exp(x) * 2 + 1; });
   (void)step(some(1));

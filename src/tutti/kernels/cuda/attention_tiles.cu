@@ -1,6 +1,7 @@
 #include "tutti/kernels/cuda/attention_tiles.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "tutti/kernels/cuda/attention_tiles.cuh"
 
@@ -79,7 +80,8 @@ __global__ void __launch_bounds__(tile_threads, 2) attend_tiles(TiledHeads heads
           }
         }
         most = largest_of_row(most);
-        keep[m][half] = power_of_2(largest[m][half] - most);
+        const float from = most == -INFINITY ? 0.F : most;  // whose difference to itself is no number
+        keep[m][half] = power_of_2(largest[m][half] - from);
         largest[m][half] = most;
         float sum = 0;
 #pragma unroll
@@ -87,7 +89,7 @@ __global__ void __launch_bounds__(tile_threads, 2) attend_tiles(TiledHeads heads
 #pragma unroll
           for (int i = 0; i < 2; ++i) {
             float& x = match[m][n].of[2 * half + i];
-            x = power_of_2(x - most);
+            x = power_of_2(x - from);
             sum += x;
           }
         }
@@ -125,9 +127,14 @@ __global__ void __launch_bounds__(tile_threads, 2) attend_tiles(TiledHeads heads
 }  // namespace
 
 bool takes_tiled_heads(const tutti::cuda::Properties& gpu) {
+  // Code for GPUs before sm_80, which runs on later ones too, has no such products.
+  constexpr int compiled_for[] = {__CUDA_ARCH_LIST__};
+  const int own = 100 * gpu.major + 10 * gpu.minor;
+  const bool has_products =
+      std::any_of(std::begin(compiled_for), std::end(compiled_for), [&](int each) { return each >= 800 && each <= own; });
   constexpr unsigned most =
       std::max(shared_bytes_of<SizesOf<true, wide_features>::Forward>(1), shared_bytes_of<SizesOf<true, wide_features>::Back>(2));
-  return gpu.major >= 8 && gpu.shared_bytes_per_block >= static_cast<int>(most);
+  return has_products && gpu.shared_bytes_per_block >= static_cast<int>(most);
 }
 
 void attend_tiled(const TiledHeads& heads, const FeatureRows& out, float* stats, Queue& queue, const KernelCall& call) {

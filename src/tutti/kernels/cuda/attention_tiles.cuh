@@ -37,7 +37,7 @@ struct TileOfBlock {
 // Which keys the queries of a head see.
 struct Sight {
   const std::uint8_t* mask;
-  int query_stride;
+  std::int64_t query_stride;
   std::int64_t key_stride;
   int queries;
   int keys;

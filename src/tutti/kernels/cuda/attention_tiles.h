@@ -1,5 +1,5 @@
-// Attention of f32 in one kernel, its gradient in two, over tiles of queries and keys: weights stay in registers, products run on
-// tensor cores.
+// Attention of f32 in one kernel, its gradient in three, over tiles of queries and keys: weights stay in registers, products run
+// on tensor cores.
 #pragma once
 
 #include "tutti/kernels/cuda/feature_rows.h"

@@ -32,8 +32,9 @@ struct Weights {
     if (!is_seen) return total <= unseen_match ? all_alike : 0.F;
     return power_of_2((match * scale - total) * log2_of_e);
   }
-  [[nodiscard]] __device__ __forceinline__ float slope(float weight, float of_weight, float total, float along) const {
-    return total <= unseen_match ? 0.F : weight * (of_weight - along) * scale;
+  // Not a number times 0 where nothing is seen.
+  [[nodiscard]] __device__ __forceinline__ float slope(float weight, float of_weight, float along, bool is_seen) const {
+    return is_seen ? weight * (of_weight - along) * scale : 0.F;
   }
 };
 
@@ -86,8 +87,9 @@ __global__ void __launch_bounds__(tile_threads, 2) attend_tiles_back_to_keys(Til
           for (int half = 0; half < 2; ++half) {
             float& weight = weights[m][n].of[2 * half + i];
             float& slope = slopes[m][n].of[2 * half + i];
-            weight = known.of(weight, total, block.sight.sees(first + column, block.row_at(m, half)));
-            slope = known.slope(weight, slope, total, part);
+            const bool is_seen = block.sight.sees(first + column, block.row_at(m, half));
+            weight = known.of(weight, total, is_seen);
+            slope = known.slope(weight, slope, part, is_seen);
           }
         }
       }
@@ -152,7 +154,7 @@ __global__ void __launch_bounds__(tile_threads, 2) attend_tiles_back_to_queries(
           const bool is_seen = block.sight.sees(block.row_at(m, i / 2), first + block.column_at(n, i % 2));
           const float weight = known.of(weights[m][n].of[i], total[m][i / 2], is_seen);
           float& x = slopes[m][n].of[i];
-          x = known.slope(weight, x, total[m][i / 2], part[m][i / 2]);
+          x = known.slope(weight, x, part[m][i / 2], is_seen);
         }
       }
     }

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "tutti/backends/cuda/context.h"
+#include "tutti/base/error.h"
 #include "tutti/exec/op_call.h"
 #include "tutti/exec/op_table.h"
 #include "tutti/kernels/cuda/columns.h"
@@ -346,7 +347,12 @@ Bound bound(const KernelCall& call) {
 }
 
 void* workspace_of(const CudnnPlan& plan, const KernelCall& call) {
-  return plan.workspace_bytes() > 0 ? call.scratch().data : nullptr;
+  if (plan.workspace_bytes() == 0) return nullptr;
+  const ScratchMemory scratch = call.scratch();
+  // A plan that made room for others since it was asked is chosen again, and the clock may choose otherwise.
+  if (scratch.bytes < plan.workspace_bytes())
+    throw KernelFailed("the plan of this convolution was dropped for others and made anew; call it again", call.site);
+  return scratch.data;
 }
 
 template <ConvolutionPart part>

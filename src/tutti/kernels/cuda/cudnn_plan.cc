@@ -130,23 +130,35 @@ bool is_allowed(const Cudnn& cudnn, const CudnnDescriptor& config, const CudnnLi
 
 CudnnPlan::CudnnPlan(CudnnGraph graph, CudnnHandle& handle, const CudnnLimits& limits)
     : graph_(std::move(graph)), handle_(handle) {
+  std::vector<Candidate> found = find(limits);
+  chosen_ = std::make_unique<Candidate>(std::move(found[fastest_of(found)]));
+}
+
+std::vector<CudnnPlan::Candidate> CudnnPlan::find(const CudnnLimits& limits) {
   const std::size_t most = limits.is_by_clock ? 16 : 1;
-  const std::lock_guard lock(handle.mutex);
+  const std::lock_guard lock(handle_.mutex);
   const Cudnn& cudnn = graph_.cudnn_;
   CudnnDescriptor& operations = graph_.add(CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR);
-  operations.set(CUDNN_ATTR_OPERATIONGRAPH_HANDLE, CUDNN_TYPE_HANDLE, handle.handle);
+  operations.set(CUDNN_ATTR_OPERATIONGRAPH_HANDLE, CUDNN_TYPE_HANDLE, handle_.handle);
   operations.set(CUDNN_ATTR_OPERATIONGRAPH_OPS, CUDNN_TYPE_BACKEND_DESCRIPTOR,
                  static_cast<std::int64_t>(graph_.operations_.size()), graph_.operations_.data());
   operations.finalize();
   std::string last = "the heuristics named no engine that holds the limits";
   std::vector<Candidate> found;
   for (const cudnnBackendHeurMode_t mode : {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_FALLBACK}) {
-    for (CudnnDescriptor& config : candidates(cudnn, operations, mode)) {
+    if (found.size() == most) break;
+    std::vector<CudnnDescriptor> configs;
+    try {
+      configs = candidates(cudnn, operations, mode);
+    } catch (const CudnnRefusal& refusal) {  // of this mode
+      last = refusal.what;
+    }
+    for (CudnnDescriptor& config : configs) {
       if (found.size() == most) break;
       if (!is_allowed(cudnn, config, limits)) continue;
       try {
         CudnnDescriptor plan(cudnn, CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
-        plan.set(CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_HANDLE, handle.handle);
+        plan.set(CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_HANDLE, handle_.handle);
         plan.set(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, config);
         plan.finalize();
         std::int64_t count = 0;
@@ -161,7 +173,7 @@ CudnnPlan::CudnnPlan(CudnnGraph graph, CudnnHandle& handle, const CudnnLimits& l
     }
   }
   if (found.empty()) throw CudnnRefusal{last};
-  chosen_ = std::make_unique<Candidate>(std::move(found[fastest_of(found)]));
+  return found;
 }
 
 std::size_t CudnnPlan::fastest_of(const std::vector<Candidate>& candidates) const {
@@ -170,16 +182,15 @@ std::size_t CudnnPlan::fastest_of(const std::vector<Candidate>& candidates) cons
   for (const Candidate& each : candidates) workspace = std::max(workspace, each.workspace);
   std::vector<std::int64_t> bytes = graph_.bytes_;
   bytes.push_back(workspace);
-  const TrialMemory memory(bytes);
-  if (!memory) return 0;  // there is none to try on: as the heuristics say
+  Trial trial(bytes);
+  if (!trial) return 0;  // there is no memory to try on: as the heuristics say
   std::vector<void*> pointers;
-  for (std::size_t i = 0; i < graph_.uids_.size(); ++i) pointers.push_back(memory[i]);
-  Trial trial;
+  for (std::size_t i = 0; i < graph_.uids_.size(); ++i) pointers.push_back(trial.memory(i));
   std::vector<float> times;
   for (const Candidate& each : candidates) {
     const auto launch = [&](cudaStream_t stream) {
       try {
-        return execute(each.plan, stream, graph_.uids_, pointers, memory[pointers.size()]) == CUDNN_STATUS_SUCCESS;
+        return execute(each.plan, stream, graph_.uids_, pointers, trial.memory(pointers.size())) == CUDNN_STATUS_SUCCESS;
       } catch (const CudnnRefusal&) {
         return false;
       }
@@ -198,20 +209,15 @@ cudnnStatus_t CudnnPlan::execute(const CudnnDescriptor& plan, cudaStream_t strea
   pack.set(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, uids);
   pack.set(CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR, workspace);
   pack.finalize();
+  const std::lock_guard lock(handle_.mutex);
   const cudnnStatus_t status = cudnn.set_stream(handle_.handle, stream);
   return status == CUDNN_STATUS_SUCCESS ? cudnn.execute(handle_.handle, plan.get(), pack.get()) : status;
-}
-
-cudnnStatus_t CudnnPlan::run_on(cudaStream_t stream, std::span<const std::int64_t> uids, std::span<void* const> pointers,
-                                void* workspace) const {
-  const std::lock_guard lock(handle_.mutex);
-  return execute(chosen_->plan, stream, uids, pointers, workspace);
 }
 
 void CudnnPlan::run(std::span<const std::int64_t> uids, std::span<void* const> pointers, void* workspace,
                     tutti::cuda::Queue& queue, const KernelCall& call) const {
   try {
-    const cudnnStatus_t status = run_on(queue.stream(), uids, pointers, workspace);
+    const cudnnStatus_t status = execute(chosen_->plan, queue.stream(), uids, pointers, workspace);
     if (status != CUDNN_STATUS_SUCCESS)
       throw KernelFailed(text("cudnnBackendExecute: ", graph_.cudnn_.error_string(status)), call.site);
   } catch (const CudnnRefusal& refusal) {
@@ -223,7 +229,7 @@ void CudnnPlan::rehearse(std::span<const std::int64_t> uids, std::span<void* con
   std::call_once(rehearsed_, [&] {
     load_code([&](cudaStream_t stream) {
       try {
-        (void)run_on(stream, uids, pointers, workspace);
+        (void)execute(chosen_->plan, stream, uids, pointers, workspace);
       } catch (const CudnnRefusal&) {
         // The launch meets the same.
       }

@@ -103,9 +103,8 @@ class CudnnPlan {
     CudnnDescriptor plan;
     std::int64_t workspace;
   };
-  cudnnStatus_t run_on(cudaStream_t stream, std::span<const std::int64_t> uids, std::span<void* const> pointers,
-                       void* workspace) const;
-  // With the handle's lock held.
+  // At least one; more than one where the clock is to choose.
+  [[nodiscard]] std::vector<Candidate> find(const CudnnLimits& limits);
   cudnnStatus_t execute(const CudnnDescriptor& plan, cudaStream_t stream, std::span<const std::int64_t> uids,
                         std::span<void* const> pointers, void* workspace) const;
   [[nodiscard]] std::size_t fastest_of(const std::vector<Candidate>& candidates) const;

@@ -283,10 +283,9 @@ void measure(const Choice& choice, const KernelCall& call) {
   const BlockingRegion choosing(SyncReason::module_load, call.site);
   const std::lock_guard lock(one_at_a_time);
   if (choice.is_measured.load(std::memory_order_relaxed)) return;
-  const TrialMemory memory(bytes_of(choice.key));
-  if (!memory) return;  // there is none to try on: as the library says
-  const ProductAddresses at{memory[0], memory[1], memory[2], memory[3], memory[4]};
-  Trial trial;
+  Trial trial(bytes_of(choice.key));
+  if (!trial) return;  // there is no memory to try on: as the library says
+  const ProductAddresses at{trial.memory(0), trial.memory(1), trial.memory(2), trial.memory(3), trial.memory(4)};
   const auto time_of = [&](std::size_t i, int runs) {
     return trial.milliseconds(
         [&](cudaStream_t stream) { return choice.run(choice.candidates[i], at, stream) == CUBLAS_STATUS_SUCCESS; }, runs);

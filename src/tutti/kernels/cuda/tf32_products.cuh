@@ -1,5 +1,5 @@
-// Products of f32 on tensor cores, 16 x 8 x 8 at a time: either rounded to tf32, or each number as a sum of two, the products of
-// which are as exact as those of f32.
+// Products of f32 on tensor cores, 16 x 8 x 8 at a time: either rounded to tf32, or each number as a sum of two, so that
+// products are right to 2^-21 or so.
 #pragma once
 
 namespace tutti::kernels::cuda {
@@ -21,7 +21,7 @@ struct Tf32 {
       high[i] = bits & 0xffffe000U;
       low[i] = __float_as_uint(x - __uint_as_float(high[i]));
     } else {
-      high[i] = bits;
+      asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(high[i]) : "f"(x));
     }
   }
 };
@@ -34,7 +34,7 @@ template <bool exact>
 using Right8x8 = Tf32<exact, 2>;
 
 __device__ __forceinline__ void multiply_add(Sums16x8& c, const unsigned (&a)[4], const unsigned (&b)[2]) {
-#if __CUDA_ARCH__ >= 800
+#if __CUDA_ARCH__ >= 800  // nobody launches it elsewhere
   asm("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
       : "+f"(c.of[0]), "+f"(c.of[1]), "+f"(c.of[2]), "+f"(c.of[3])
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));

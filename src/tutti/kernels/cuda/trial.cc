@@ -5,29 +5,25 @@
 
 namespace tutti::kernels::cuda {
 
-TrialMemory::TrialMemory(std::span<const std::int64_t> bytes) {
-  std::size_t end = 0;
+Trial::Trial(std::span<const std::int64_t> bytes) {
+  std::size_t all = 0;
   for (const std::int64_t each : bytes) {
-    starts_.push_back(end);
-    end += (static_cast<std::size_t>(each) + 511) / 256 * 256;
+    starts_.push_back(all);
+    all += (static_cast<std::size_t>(each) + 511) / 256 * 256;
   }
   void* memory = nullptr;
-  if (cudaMalloc(&memory, end) != cudaSuccess) {
+  const bool is_made = cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking) == cudaSuccess &&
+                       cudaEventCreate(&begin_) == cudaSuccess && cudaEventCreate(&end_) == cudaSuccess &&
+                       cudaMalloc(&memory, all) == cudaSuccess;
+  if (!is_made) {
     (void)cudaGetLastError();
     return;
   }
   first_ = static_cast<std::byte*>(memory);
-  (void)cudaMemset(memory, 0x3c, end);
-}
-TrialMemory::~TrialMemory() {
-  if (first_ != nullptr) (void)cudaFree(first_);
-}
-
-Trial::Trial() {
-  (void)(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking) == cudaSuccess && cudaEventCreate(&begin_) == cudaSuccess &&
-         cudaEventCreate(&end_) == cudaSuccess);
+  (void)cudaMemsetAsync(memory, 0x3c, all, stream_);
 }
 Trial::~Trial() {
+  if (first_ != nullptr) (void)cudaFree(first_);
   if (end_ != nullptr) (void)cudaEventDestroy(end_);
   if (begin_ != nullptr) (void)cudaEventDestroy(begin_);
   if (stream_ != nullptr) (void)cudaStreamDestroy(stream_);
@@ -35,7 +31,7 @@ Trial::~Trial() {
 
 float Trial::milliseconds(const std::function<bool(cudaStream_t stream)>& launch, int runs) {
   constexpr float never = std::numeric_limits<float>::infinity();
-  if (end_ == nullptr || cudaStreamBeginCapture(stream_, cudaStreamCaptureModeRelaxed) != cudaSuccess) return never;
+  if (first_ == nullptr || cudaStreamBeginCapture(stream_, cudaStreamCaptureModeRelaxed) != cudaSuccess) return never;
   bool runs_well = true;
   for (int i = 0; i < runs && runs_well; ++i) runs_well = launch(stream_);
   cudaGraph_t graph = nullptr;

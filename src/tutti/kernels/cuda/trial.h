@@ -11,29 +11,18 @@
 
 namespace tutti::kernels::cuda {
 
-// Device memory in pieces, filled with small numbers of whatever dtype.
-class TrialMemory {
- public:
-  explicit TrialMemory(std::span<const std::int64_t> bytes);
-  ~TrialMemory();
-  TrialMemory(const TrialMemory&) = delete;
-  TrialMemory& operator=(const TrialMemory&) = delete;
-
-  // False: there is not so much memory.
-  explicit operator bool() const noexcept { return first_ != nullptr; }
-  std::byte* operator[](std::size_t piece) const { return first_ + starts_[piece]; }
-
- private:
-  std::byte* first_ = nullptr;
-  std::vector<std::size_t> starts_;
-};
-
 class Trial {
  public:
-  Trial();
+  // With device memory in pieces of so many bytes, beside the pool, filled with small numbers of whatever dtype. Blocks, as all
+  // it does.
+  explicit Trial(std::span<const std::int64_t> bytes);
   ~Trial();
   Trial(const Trial&) = delete;
   Trial& operator=(const Trial&) = delete;
+
+  // False: there is not so much memory.
+  explicit operator bool() const noexcept { return first_ != nullptr; }
+  [[nodiscard]] std::byte* memory(std::size_t piece) const { return first_ + starts_[piece]; }
 
   // Of one run, the best of a few times `runs` in a row, as one graph: what the host needs for a launch does not count. Infinite
   // where launch() says that it cannot be run.
@@ -43,6 +32,8 @@ class Trial {
   cudaStream_t stream_ = nullptr;
   cudaEvent_t begin_ = nullptr;
   cudaEvent_t end_ = nullptr;
+  std::byte* first_ = nullptr;
+  std::vector<std::size_t> starts_;
 };
 
 }  // namespace tutti::kernels::cuda
