@@ -419,6 +419,16 @@ TEST_P(Capture, IsAnotherGraphWhereASettingOfTheWholeProcessIsAnother) {
   EXPECT_EQ(graphs_after_a_call(), 3) << "the first is there";
 }
 
+TEST_P(Capture, IsAnotherGraphOnceALayerIsFrozen) {
+  const BatchNorm norm(6);
+  const auto forward = capture([&](const Tensor& x) { return norm(x); });
+  for (std::uint64_t i = 0; i < 3; ++i) (void)forward(some(i));
+  freeze(norm);
+  const std::vector<float> statistics = numbers(norm.running_mean.value());
+  for (std::uint64_t i = 0; i < 3; ++i) EXPECT_EQ(numbers(forward(some(i))), numbers(norm(some(i))));
+  EXPECT_EQ(numbers(norm.running_mean.value()), statistics);
+}
+
 TEST_P(Capture, TellsWhatItHasRecorded) {
   const auto step = capture([](const Tensor& x) { return exp(x) * 2 + 1; });
   (void)step(some(1));

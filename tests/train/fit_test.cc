@@ -198,6 +198,26 @@ TEST_P(Fits, ReplaysItsStepsAndRunsThemOpByOpWhereItMust) {
   EXPECT_THAT(lines[0], HasSubstr("fit_test.cc"));
 }
 
+TEST(Fit, AsksForCompileAgainWhereWhatLearnsHasChanged) {
+  const Model model(Net{});
+  model.compile(classifier());
+  const auto fit = [&] { static_cast<void>(model.fit(Dataset(regions(64)).batch(16), {.verbose = quiet})); };
+  fit();
+  freeze(model.net().hidden);
+  const std::vector<float> kept = read<float>(model.net().hidden.weight.value());
+  try {
+    fit();
+    ADD_FAILURE() << "what is frozen would have learnt";
+  } catch (const InvalidState& error) {
+    EXPECT_THAT(error.what(), HasSubstr("\"hidden.weight\" no longer learns")) << error.what();
+  }
+  model.compile(classifier());
+  fit();
+  EXPECT_EQ(read<float>(model.net().hidden.weight.value()), kept);
+  freeze(model.net().hidden, false);
+  EXPECT_THROW(fit(), InvalidState);
+}
+
 TEST(Fit, TakesDataToTheDeviceOfItsModelAheadOfTime) {
   simulate_gpus(2);
   std::optional<Model<Net>> model;

@@ -51,6 +51,7 @@ void CallKey::add_place() {
   add(static_cast<int>(settings.copy_policy) << 5 | static_cast<int>(is_deterministic()) << 4 |
       (state.replica != nullptr ? 8 : 0) | static_cast<int>(settings.evaluates) << 2 | static_cast<int>(allows_tf32()) << 1 |
       (scope != nullptr ? 1 : 0));
+  words_.push_back(VariableCell::changes_of_settings());
   if (state.replica != nullptr) {  // which of a mirrored variable's cells is meant
     add(state.replica->index);
     add_identity(state.replica->devices.data());

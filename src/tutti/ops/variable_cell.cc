@@ -9,7 +9,8 @@ namespace tutti {
 
 namespace {
 std::atomic<std::uint64_t> cells_made{0};
-}
+std::atomic<std::uint64_t> settings_changed{0};
+}  // namespace
 
 VariableCell::VariableCell(LogicalDevice& device, Tensor initial)
     : on_(device),
@@ -26,6 +27,13 @@ bool VariableCell::is_mirrored_over(std::span<LogicalDevice* const> devices) con
     if (&others_[i]->on_ != devices[i + 1]) return false;
   }
   return true;
+}
+
+std::uint64_t VariableCell::changes_of_settings() noexcept { return settings_changed.load(std::memory_order_relaxed); }
+
+void VariableCell::set(std::atomic<bool>& setting, bool value) noexcept {
+  if (setting.exchange(value, std::memory_order_relaxed) != value && is_bound())
+    settings_changed.fetch_add(1, std::memory_order_relaxed);
 }
 
 void VariableCell::bind(Site site) {

@@ -24,10 +24,13 @@ class VariableCell {
   }
   // Also while it is frozen.
   [[nodiscard]] bool is_trainable_by_itself() const noexcept { return is_trainable_.load(std::memory_order_relaxed); }
-  void set_trainable(bool trainable) noexcept { is_trainable_.store(trainable, std::memory_order_relaxed); }
+  void set_trainable(bool trainable) noexcept { set(is_trainable_, trainable); }
   // For a while: what is not trainable by itself is not afterwards either.
-  void set_frozen(bool frozen) noexcept { is_frozen_.store(frozen, std::memory_order_relaxed); }
+  void set_frozen(bool frozen) noexcept { set(is_frozen_, frozen); }
   [[nodiscard]] bool is_frozen() const noexcept { return is_frozen_.load(std::memory_order_relaxed); }
+  // How often one of these was changed of a cell that a captured function uses, of all cells: what was recorded before is
+  // another function.
+  static std::uint64_t changes_of_settings() noexcept;
 
   // Of a mirrored variable's first cell: those of the other replicas, in their order. Before anyone else has it.
   void mirror(std::vector<std::shared_ptr<VariableCell>> others) {
@@ -56,6 +59,7 @@ class VariableCell {
   void assign_add(const OpInput& delta, Site site);
 
  private:
+  void set(std::atomic<bool>& setting, bool value) noexcept;
   [[nodiscard]] bool has_snapshots() const { return !current_.impl().is_unique() || !current_.impl().buffer()->is_unique(); }
   void replace(const Tensor& value, Site site);
 

@@ -67,7 +67,8 @@ class Model {
 
   [[nodiscard]] Net& net() const noexcept { return *net_; }
 
-  // Variables that are frozen now do not learn. The optimizer begins anew.
+  // Variables that are frozen now do not learn; where that changes later, fit asks for another compile. The optimizer begins
+  // anew.
   void compile(const CompileOptions& options, Site site = {}) const { trainer_->compile(options, site); }
 
   // A step is captured: forward, backward and update are replayed as one. No step waits for a device; the values of an epoch

@@ -40,6 +40,8 @@ Tensor explained(const std::string& given, F&& function) {
   }
 }
 
+bool can_learn(const Variable& variable) { return is_floating(variable.dtype()) && variable.is_trainable(); }
+
 }  // namespace
 
 Trainer::Trainer(Call call, NamedVariables variables, std::optional<MirroredStrategy> strategy, Site site)
@@ -70,10 +72,9 @@ void Trainer::compile(const CompileOptions& options, Site site) {
       throw InvalidArgument(text("compile: two values would have the name \"", metric.name, "\""), site);
   }
   std::vector<Variable> learning;
+  learning_.clear();
   for (const auto& [name, variable] : variables_) {
-    const auto is_same = [&cell = *variable.cell()](const Variable& other) { return other.cell().get() == &cell; };
-    if (is_floating(variable.dtype()) && variable.is_trainable() && std::none_of(learning.begin(), learning.end(), is_same))
-      learning.push_back(variable);
+    if (can_learn(variable) && learning_.insert(variable.cell().get()).second) learning.push_back(variable);
   }
   std::optional<MirroredStrategy::Scope> mirrored;
   if (strategy_) mirrored.emplace(*strategy_, site);
@@ -260,6 +261,14 @@ std::vector<std::string> Trainer::names() const {
 
 History Trainer::fit(const Batches& data, const FitOptions& options, Site site) {
   check_compiled("fit", site);
+  for (const auto& [name, variable] : variables_) {
+    const bool learns = learning_.count(variable.cell().get()) > 0;
+    if (can_learn(variable) == learns) continue;
+    throw InvalidState(text("fit: \"", name, "\" ", learns ? "no longer learns" : "learns",
+                            " since the model was compiled (freeze, set_trainable); call "
+                            "compile again, which begins the optimizer anew"),
+                       site);
+  }
   site_ = site;
   return FitRun(*this, data, options, site).run();
 }

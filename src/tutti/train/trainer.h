@@ -6,6 +6,7 @@
 #include <iosfwd>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <utility>
@@ -114,6 +115,7 @@ class Trainer {
   Destination destination_;
   Site site_;  // of the last call of the user's
   Loss loss_;
+  std::set<const VariableCell*> learning_;  // when it was compiled
   std::vector<Metric> metrics_;
   std::shared_ptr<Optimizer> optimizer_;
   std::optional<Sums> learnt_;
