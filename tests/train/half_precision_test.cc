@@ -30,6 +30,34 @@ TEST(HalfPrecision, RunningStatisticsAddUpStepsBelowHalfAnUlp) {
   }
 }
 
+TEST(HalfPrecision, BatchNormTakesActivationsWhoseSquaresOverflow) {
+  for (const DType dtype : {DType::f16, DType::bf16}) {
+    const BatchNorm norm(2, {.dtype = dtype});
+    const BatchNorm exact(2);
+    const Tensor x = cast(normal({64, 2, 8, 8}, {.key = 1, .stddev = 1000}), dtype);
+    const Tensor wide = cast(x, DType::f32);
+    const Tensor weights = normal(x.shape(), {.key = 2});
+    const auto loss = [&](const BatchNorm& layer, const Tensor& y) { return sum(cast(layer(y), DType::f32) * weights); };
+    const auto found = value_and_grad<0, 1>(loss)(norm, x);
+    const auto expected = value_and_grad<0, 1>(loss)(exact, wide);
+    const auto expect_near = [&](const Tensor& half, const Tensor& single, double rtol) {
+      const Tensor most = max(abs(single)) * rtol;
+      EXPECT_LE(as_float(max(abs(cast(half, DType::f32) - single))), as_float(most)) << to_string(dtype);
+    };
+    const double ulp = dtype == DType::f16 ? 0x1p-10 : 0x1p-7;
+    const Tensor y = norm(x);
+    EXPECT_EQ(y.dtype(), dtype);
+    expect_near(y, exact(wide), ulp);
+    for (std::size_t i = 0; i < 2; ++i) expect_near(std::get<0>(found.grads)[i], std::get<0>(expected.grads)[i], 2 * ulp);
+    expect_near(std::get<1>(found.grads), std::get<1>(expected.grads), 2 * ulp);
+    expect_near(norm.running_mean, exact.running_mean, 1e-5);
+    expect_near(norm.running_var, exact.running_var, 1e-5);
+    const Evaluation after_training;
+    EXPECT_EQ(norm(x).dtype(), dtype);
+    expect_near(norm(x), exact(wide), ulp);
+  }
+}
+
 TEST(HalfPrecision, AdamMovesAMasterThatTheParameterIsARoundingOf) {
   const Variable x(full({3}, 1.5, DType::bf16));
   const Variable exact(full({3}, 1.5));

@@ -145,6 +145,18 @@ TEST(Attention, ALayerWithAMaskSeesNothingOfWhatItHides) {
   }
 }
 
+TEST(Attention, DropsInTrainingAlone) {
+  const MultiHeadAttention dropping(8, 2, {.dropout = 0.5});
+  MultiHeadAttention keeping = dropping;
+  keeping.options.dropout = 0;
+  const Tensor x = normal({2, 16, 8}, {.key = 1});
+  const auto are_same = [](const Tensor& a, const Tensor& b) { return item<bool>(all(equal(a, b))); };
+  EXPECT_FALSE(are_same(dropping(x), keeping(x)));
+  EXPECT_FALSE(are_same(dropping(x), dropping(x)));
+  const Evaluation after_training;
+  EXPECT_TRUE(are_same(dropping(x), keeping(x)));
+}
+
 TEST(Losses, AreWhatTheirFormulasSay) {
   const Tensor logits = constant({{2.0, -1.0, 0.5}, {0.0, 3.0, -2.0}});
   const Tensor labels = constant({0, 1});
@@ -161,6 +173,53 @@ TEST(Losses, AreWhatTheirFormulasSay) {
   EXPECT_NEAR(item<double>(mse_loss(constant({1.0, 3.0}), constant({2.0, 1.0}))), 2.5, 1e-12);
   EXPECT_NEAR(item<double>(mae_loss(constant({1.0, 3.0}), constant({2.0, 1.0}))), 1.5, 1e-12);
   EXPECT_THROW((void)mse_loss(ones({3, 1}), ones({3})), ShapeError);
+}
+
+TEST(Losses, OfYesOrNoQuestionsHaveTheSlopeOfTheirFormula) {
+  const std::vector<double> all{0.0, -0.0, 1e-300, -1e-300, 1e-9, -1e-9, 0.7, -0.7, 30, -30, 800, -800};
+  const auto count = static_cast<double>(all.size());
+  const Tensor x = constant(std::span<const double>(all));
+  for (const double target : {0.0, 0.25, 1.0}) {
+    const auto loss = [&](const Tensor& y) { return binary_cross_entropy(y, full(y.shape(), target, y.dtype())); };
+    const auto slopes = grad([&](const Tensor& y) { return loss(y) * count; });
+    const std::vector<double> found = read<double>(slopes(x));
+    const std::vector<double> second = read<double>(grad([&](const Tensor& y) { return sum(slopes(y)); })(x));
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      const double chance = 1 / (1 + std::exp(-all[i]));
+      EXPECT_NEAR(found[i], chance - target, 1e-15) << all[i] << " with " << target;
+      EXPECT_NEAR(second[i], chance * (1 - chance), 1e-15) << all[i] << " with " << target;
+    }
+  }
+  EXPECT_NEAR(item<double>(binary_cross_entropy(constant({50.0}), constant({1.0}))), std::exp(-50), 1e-30) << "not rounded away";
+  EXPECT_NEAR(item<double>(binary_cross_entropy(constant({-50.0}), constant({0.0}))), std::exp(-50), 1e-30);
+  const Variable weight(zeros({2, 1}));
+  const Tensor first = grad([](const Variable& w) {
+    return binary_cross_entropy(matmul(constant({{1.F, 2.F}, {3.F, -4.F}}), w), constant({{1.F}, {0.F}}));
+  })(weight);
+  EXPECT_EQ(read<float>(first), (std::vector<float>{0.5F, -1.5F})) << "the mean of x (1/2 - t)";
+}
+
+TEST(Losses, AndActivationsHaveFiniteSlopesAtZeroAndFarOut) {
+  const auto slopes = [](const auto& function, const Tensor& at) {
+    return read<float>(cast(grad([&](const Tensor& y) { return sum(function(y)); })(at), DType::f32));
+  };
+  for (const DType dtype : {DType::f32, DType::f16, DType::bf16}) {
+    const double far = dtype == DType::f16 ? 6e4 : 1e30;
+    const Tensor x = cast(constant({0.0, -0.0, far, -far}), dtype);
+    const std::vector<float> half_way{0.5F, 0.5F, 1, 0};
+    EXPECT_EQ(slopes([](const Tensor& y) { return silu(y); }, x), half_way) << to_string(dtype);
+    EXPECT_EQ(slopes([](const Tensor& y) { return gelu(y); }, x), half_way) << to_string(dtype);
+    EXPECT_EQ(slopes([](const Tensor& y) { return gelu(y, {.form = GeluForm::by_tanh}); }, x), half_way) << to_string(dtype);
+    EXPECT_EQ(slopes([](const Tensor& y) { return relu(y); }, x), (std::vector<float>{0, 0, 1, 0})) << to_string(dtype);
+    EXPECT_EQ(slopes([](const Tensor& y) { return sigmoid(y); }, x), (std::vector<float>{0.25F, 0.25F, 0, 0}));
+    EXPECT_EQ(slopes([](const Tensor& y) { return mae_loss(y, zeros_like(y)) * 4; }, x), (std::vector<float>{0, 0, 1, -1}));
+  }
+  const Tensor tied = constant({3.F, -1e30F});
+  for (const float slope : slopes([&](const Tensor& y) { return logaddexp(y, tied); }, tied)) EXPECT_NEAR(slope, 0.5F, 1e-6);
+  const Tensor same = zeros({1, 2});
+  const std::vector<float> smoothed = slopes([](const Tensor& y) { return smoothed_cross_entropy(y, constant({0}), 0.5); }, same);
+  EXPECT_NEAR(smoothed[0], 0.5 - 0.75, 1e-6);
+  EXPECT_NEAR(smoothed[1], 0.5 - 0.25, 1e-6);
 }
 
 // Three steps on x^4 from x = 1.5, as the papers have them.

@@ -79,6 +79,32 @@ TEST_F(Safetensors, AssignVariablesAndReplaceTensors) {
   expect_same(model.scale, full({}, 1.0, DType::f64));
 }
 
+TEST_F(Safetensors, LoadTheLayersOfASequential) {
+  struct Net {
+    Dense first{2, 3};
+    Sequential rest;
+  };
+  const auto net_of = [](const std::vector<Dense>& layers) {
+    return Net{.rest = Sequential(layers[0], Dropout{0.5}, layers[1], Sequential(layers[2]))};
+  };
+  const auto draw = [] { return std::vector{Dense(3, 3), Dense(3, 3), Dense(3, 3)}; };
+  const std::vector<Dense> saved = draw();
+  const std::vector<Dense> loaded = draw();
+  const Net net = net_of(saved);
+  Net other = net_of(loaded);
+  save(path(), net);
+  load(path(), other);
+  expect_same(other.first.weight.value(), net.first.weight.value());
+  for (std::size_t i = 0; i < saved.size(); ++i) {
+    expect_same(loaded[i].weight.value(), saved[i].weight.value());
+    expect_same(loaded[i].bias->value(), saved[i].bias->value());
+  }
+  const Evaluation after_training;
+  expect_same(other.rest(ones({2, 3})), net.rest(ones({2, 3})));
+  save(path(), net.rest);
+  load(path(), other.rest);
+}
+
 TEST_F(Safetensors, TakeAnyNameAndAnyNesting) {
   std::map<std::string, std::tuple<Tensor, std::optional<Variable>>> nested;
   nested.emplace("größe \"1\"\n\\ 漢字 \xf0\x9f\x99\x82", std::tuple(arange(3), Variable(arange(4))));

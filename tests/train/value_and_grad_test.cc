@@ -110,6 +110,43 @@ TEST(ValueAndGrad, VariablesAreDifferentiatedInTheOrderOfParameters) {
   EXPECT_EQ(parameters(all).size(), 2U);
 }
 
+Tensor rectified(const Tensor& x) { return relu(x); }
+struct Chained {
+  Dense first;
+  Sequential rest;
+  [[nodiscard]] Tensor operator()(const Tensor& x) const { return rest(first(x)); }
+};
+
+TEST(ValueAndGrad, OfASequentialIsThatOfItsLayers) {
+  const std::tuple layers(Dense(3, 4), Dense(4, 4), Dense(4, 1));
+  const auto& [first, second, third] = layers;
+  const Tensor x = normal({5, 3}, {.key = 1});
+  const auto loss = [&](const auto& network) { return sum(square(network(x))); };
+  const std::vector<Tensor> expected = grad([&](const std::tuple<Dense, Dense, Dense>& net) {
+    const auto& [a, b, c] = net;
+    return sum(square(c(rectified(b(rectified(a(x)))))));
+  })(layers);
+  const auto expect_as_layers = [&](const auto& network) {
+    const std::vector<Tensor> found = grad([&](const auto& given) { return loss(given); })(network);
+    const std::vector<Variable> all = parameters(network);
+    ASSERT_EQ(found.size(), expected.size());
+    ASSERT_EQ(all.size(), expected.size()) << "what an optimizer pairs them with";
+    for (std::size_t i = 0; i < found.size(); ++i) EXPECT_EQ(values(found[i]), values(expected[i])) << i;
+  };
+  expect_as_layers(Sequential(first, rectified, second, rectified, third));
+  expect_as_layers(Chained{first, Sequential(rectified, second, rectified, third)});
+  expect_as_layers(Sequential(first, Sequential(rectified, Sequential(second, rectified)), third));
+}
+
+TEST(ValueAndGrad, OfASequentialMovesItsLayers) {
+  const Dense layer(1, 1, {.weights = [](const Shape& shape, DType dtype, Site site) { return ones(shape, dtype, site); }});
+  const Sequential chain(layer, rectified);
+  Sgd optimizer(parameters(chain), 0.5);
+  optimizer.update(grad([](const Sequential& net) { return sum(net(ones({1, 1}))); })(chain));
+  EXPECT_EQ(values(layer.weight), (std::vector<float>{0.5F}));
+  EXPECT_EQ(values(*layer.bias), (std::vector<float>{-0.5F}));
+}
+
 TEST(ValueAndGrad, GoesThroughAssignments) {
   const Variable v(constant(0.F));
   const auto fn = [&](const Tensor& x) {

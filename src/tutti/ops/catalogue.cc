@@ -317,7 +317,7 @@ constexpr CatalogueEntry losses[] = {
     {.name = "mae_loss", .ops = "Mean Abs Sub"},
     {.name = "dense_cross_entropy", .ops = "LogSoftmax Mul Sum Mean Neg"},
     {.name = "smoothed_cross_entropy", .ops = "LogSoftmax SparseSoftmaxCrossEntropyWithLogits CrossEntropyMean Mean Mul AddV2"},
-    {.name = "binary_cross_entropy", .ops = "Log1p Exp Neg Abs Maximum Mul Sub AddV2 Mean"},
+    {.name = "binary_cross_entropy", .ops = "Log1p Exp Neg Minimum Maximum Mul Sub AddV2 Mean"},
     {.name = "scaled_dot_product_attention", .ops = "Softmax MatMul Mul SelectV2"},
 };
 

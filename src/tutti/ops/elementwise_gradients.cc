@@ -93,10 +93,11 @@ void power(GradientCall& call) {
     give_summed(call, 1, multiply(call.gradient(), multiply(call.output(), logarithm, call.site), call.site));
   }
 }
+// By the operands' distance: in a large result that of equal ones is rounded away.
 void of_logaddexp(GradientCall& call) {
   for (std::size_t i = 0; i < 2; ++i) {
     if (!call.wants(i)) continue;
-    const Tensor share = exp(subtract(operand(call, i), call.output(), call.site), call.site);
+    const Tensor share = sigmoid(subtract(operand(call, i), operand(call, 1 - i), call.site), call.site);
     give_summed(call, i, multiply(call.gradient(), share, call.site));
   }
 }
@@ -206,7 +207,7 @@ constexpr const char* takes_bits = "it works on whole numbers";
           call.give(0, divide(call.gradient(), multiply(call.input(0), std::numbers::ln10, call.site), call.site));
         },
         reads::first),
-    rule<scalar::LogAddExp>(of_logaddexp, reads::first | reads::second, reads::first),
+    rule<scalar::LogAddExp>(of_logaddexp, reads::first | reads::second),
     rule<scalar::Sin>(by_slope<[](const Tensor& x, const Tensor&, Site site) { return cos(x, site); }>, reads::first),
     rule<scalar::Cos>(by_slope<[](const Tensor& x, const Tensor&, Site site) { return negative(sin(x, site), site); }>,
                       reads::first),
@@ -271,18 +272,18 @@ constexpr const char* takes_bits = "it works on whole numbers";
                        }>,
                        reads::first, reads::first),
     rule<scalar::Gelu>(by_erf, reads::first),
-    rule<scalar::GeluTanh>(by_slope<[](const Tensor& x, const Tensor&, Site site) {
-                             const double c = std::sqrt(2 / std::numbers::pi);
-                             const Tensor squared = square(x, site);
-                             const Tensor inner =
-                                 multiply(multiply(x, c, site), one_plus(multiply(squared, 0.044715, site), site), site);
-                             const Tensor t = tanh(inner, site);
-                             const Tensor inner_slope =
-                                 multiply(one_plus(multiply(squared, 3 * 0.044715, site), site), 0.5 * c, site);
-                             const Tensor rest = multiply(multiply(x, one_minus(square(t, site), site), site), inner_slope, site);
-                             return add(multiply(one_plus(t, site), 0.5, site), rest, site);
-                           }>,
-                           reads::first),
+    rule<scalar::GeluTanh>(
+        by_slope<[](const Tensor& x, const Tensor&, Site site) {
+          const double c = std::sqrt(2 / std::numbers::pi);
+          const Tensor near = clip(x, -16, 16, site);  // beyond, squares may overflow and tanh is flat
+          const Tensor squared = square(near, site);
+          const Tensor inner = multiply(multiply(near, c, site), one_plus(multiply(squared, 0.044715, site), site), site);
+          const Tensor t = tanh(inner, site);
+          const Tensor inner_slope = multiply(one_plus(multiply(squared, 3 * 0.044715, site), site), 0.5 * c, site);
+          const Tensor rest = multiply(multiply(near, one_minus(square(t, site), site), site), inner_slope, site);
+          return add(multiply(one_plus(t, site), 0.5, site), rest, site);
+        }>,
+        reads::first),
 };
 
 [[maybe_unused]] const bool without_gradients[] = {

@@ -95,10 +95,12 @@ Tensor BatchNorm::operator()(const Tensor& x, Site site) const {
   const auto as_channels = [&](const Tensor& y) { return reshape(y, per_channel, site); };
   Tensor middle = running_mean.value(site);
   Tensor variance = running_var.value(site);
+  // In f16 squares overflow, and so do the sums in the gradients.
+  const Tensor wide = cast(x, promote(x.dtype(), running_mean.dtype()), site);
   if (is_training() && !running_mean.cell()->is_frozen()) {
     const auto count = static_cast<double>(x.size()) / static_cast<double>(std::max<std::int64_t>(1, channels));
-    middle = mean(x, axes, {}, site);
-    variance = mean(square(subtract(x, as_channels(middle), site), site), axes, {}, site);
+    middle = mean(wide, axes, {}, site);
+    variance = mean(square(subtract(wide, as_channels(middle), site), site), axes, {}, site);
     const auto follow = [&](const Variable& kept, const Tensor& seen, double scale) {
       const Tensor fixed = cast(stop_gradient(seen, site), kept.dtype(), site);
       kept.assign(
@@ -110,9 +112,8 @@ Tensor BatchNorm::operator()(const Tensor& x, Site site) const {
   }
   const Tensor scale = divide(weight.value(site), sqrt(add(variance, options.epsilon, site), site), site);
   const Tensor shift = subtract(bias.value(site), multiply(middle, scale, site), site);
-  const DType dtype = promote(x.dtype(), weight.dtype());  // in evaluation the statistics are wider
-  const Tensor y = multiply(x, as_channels(cast(scale, dtype, site)), site);
-  return add(y, as_channels(cast(shift, dtype, site)), site);
+  const Tensor y = add(multiply(wide, as_channels(scale), site), as_channels(shift), site);
+  return cast(y, promote(x.dtype(), weight.dtype()), site);
 }
 
 Tensor Dropout::operator()(const Tensor& x, Site site) const {

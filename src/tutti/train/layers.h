@@ -122,7 +122,7 @@ struct Dropout {
 
 struct AttentionOptions {
   bool causal = false;  // a place sees itself and those before it
-  double dropout = 0;
+  double dropout = 0;   // of the joined heads' elements, before the last projection; attention weights are not dropped
   bool bias = true;
   DType dtype = DType::f32;
 };

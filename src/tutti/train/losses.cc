@@ -45,10 +45,11 @@ Tensor smoothed_cross_entropy(const Tensor& logits, const Tensor& labels, double
   return add(multiply(sharp, 1 - smoothing, site), multiply(flat, smoothing, site), site);
 }
 
-// max(x, 0) - x t + log(1 + e^-|x|), which neither overflows nor loses small terms.
+// max(x, 0) - x t + log(1 + e^-|x|), which neither overflows nor loses small terms. -|x| is min(-x, x): of equal operands the
+// first has the gradient, so at 0 both corners are those of positive x, and together have its slope.
 Tensor binary_cross_entropy(const Tensor& logits, const Tensor& targets, Site site) {
   expect_one_shape("binary_cross_entropy", logits, targets, site);
-  const Tensor tail = log1p(exp(negative(abs(logits, site), site), site), site);
+  const Tensor tail = log1p(exp(minimum(negative(logits, site), logits, site), site), site);
   return mean(add(subtract(maximum(logits, 0, site), multiply(logits, targets, site), site), tail, site), site);
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <concepts>
+#include <functional>
 #include <memory>
 #include <string>
 #include <type_traits>
@@ -27,8 +28,9 @@ class Sequential {
   template <class Visit>
   void each_member(Visit&& visit) const {
     for (std::size_t i = 0; i < steps_.size(); ++i) {
-      for (const auto& [name, variable] : steps_[i]->variables())
+      steps_[i]->each_variable([&](const std::string& name, const Variable& variable) {
         visit((std::to_string(i) + (name.empty() ? "" : "." + name)).c_str(), variable);
+      });
     }
   }
 
@@ -36,7 +38,8 @@ class Sequential {
   struct Step {
     virtual ~Step() = default;
     [[nodiscard]] virtual Tensor run(const Tensor& x, Site site) const = 0;
-    [[nodiscard]] virtual std::vector<std::pair<std::string, Variable>> variables() const = 0;
+    // Those in the layer, not copies: who visits them may keep where they are.
+    virtual void each_variable(const std::function<void(const std::string& name, const Variable& variable)>& visit) const = 0;
   };
   template <class Layer>
   struct Held final : Step {
@@ -48,12 +51,10 @@ class Sequential {
         return layer(x);
       }
     }
-    [[nodiscard]] std::vector<std::pair<std::string, Variable>> variables() const override {
-      std::vector<std::pair<std::string, Variable>> out;
+    void each_variable(const std::function<void(const std::string& name, const Variable& variable)>& visit) const override {
       each_leaf(std::string(), layer, [&](const std::string& name, const auto& leaf) {
-        if constexpr (std::same_as<std::remove_cvref_t<decltype(leaf)>, Variable>) out.emplace_back(name, leaf);
+        if constexpr (std::same_as<std::remove_cvref_t<decltype(leaf)>, Variable>) visit(name, leaf);
       });
-      return out;
     }
     Layer layer;
   };
