@@ -2,13 +2,18 @@
 
 #include <atomic>
 #include <csignal>
+#include <cstdlib>
+#include <cstring>
 #include <iostream>
+#include <memory>
 #include <stdexcept>
+#include <string>
+#include <utility>
 
-#include "tutti/base/environment.h"
 #include "tutti/base/text.h"
 #include "tutti/mesh/control/host_port.h"
 #include "tutti/mesh/control/job_file.h"
+#include "tutti/mesh/wire/secret.h"
 
 namespace tutti::tools {
 
@@ -49,17 +54,33 @@ class TakenAwayAtTheEnd {
   std::string path_;
 };
 
+// The system shows a process's environment for as long as it runs, so the value is overwritten where it lies.
+wire::Secret take_secret_from_environment() {
+  char* const value = std::getenv("TUTTI_JOB_SECRET");
+  if (value == nullptr) return {};
+  wire::Secret secret(value);
+  wire::wipe(value, std::strlen(value));
+  return secret;
+}
+
+// What serves holds a key made from the secret, and the secret itself no more.
+std::unique_ptr<Coordinator> open_with_secret_of_environment(CoordinatorOptions options) {
+  const wire::Secret secret = take_secret_from_environment();
+  if (secret.empty())
+    throw std::runtime_error("TUTTI_JOB_SECRET is not set; set it to random text that every rank of the job is given too");
+  if (!parse_host_port(options.listen, 0)) {
+    throw std::runtime_error(text("--listen '", printable(options.listen), "': host:port or [v6]:port was expected"));
+  }
+  options.secret = secret.text();
+  auto coordinator = Coordinator::open(options);
+  wire::wipe(options.secret.data(), options.secret.size());
+  return coordinator;
+}
+
 }  // namespace
 
 int run_coordinator(CoordinatorCommand command) {
-  const auto secret = environment_text("TUTTI_JOB_SECRET");
-  if (!secret)
-    throw std::runtime_error("TUTTI_JOB_SECRET is not set; set it to random text that every rank of the job is given too");
-  if (!parse_host_port(command.options.listen, 0)) {
-    throw std::runtime_error(text("--listen '", printable(command.options.listen), "': host:port or [v6]:port was expected"));
-  }
-  command.options.secret = *secret;
-  const auto coordinator = Coordinator::open(command.options);
+  const auto coordinator = open_with_secret_of_environment(std::move(command.options));
   const StopOnSignals stop(*coordinator);
   std::cout << coordinator->address() << std::endl;
   if (!std::cout) throw std::runtime_error("the address could not be written");

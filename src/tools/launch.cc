@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <climits>
 #include <csignal>
+#include <memory>
 #include <optional>
 #include <stdexcept>
 #include <system_error>
@@ -25,6 +26,7 @@
 #include "tutti/base/text.h"
 #include "tutti/mesh/control/coordinator.h"
 #include "tutti/mesh/control/host_port.h"
+#include "tutti/mesh/wire/key.h"
 
 namespace tutti::tools {
 
@@ -50,21 +52,13 @@ struct Rank {
 
 class Launch {
  public:
-  explicit Launch(const LaunchOptions& options)
-      : options_(options), plan_(options), output_(STDOUT_FILENO), own_errors_(STDERR_FILENO) {
+  explicit Launch(const LaunchOptions& options) : options_(options), output_(STDOUT_FILENO), own_errors_(STDERR_FILENO) {
     if (are_one_file(STDOUT_FILENO, STDERR_FILENO)) errors_ = &output_;
   }
 
   int run() {
-    CoordinatorOptions settings;
-    settings.world = options_.ranks;
-    settings.job = plan_.job();
-    settings.secret = plan_.secret();
-    settings.listen = HostPort{plan_.listening_host(), 0}.to_string();
-    // For as long as the launcher: a script may come back to it after any pause.
-    settings.linger = settings.absent_limit = settings.idle_limit = std::chrono::hours(24 * 365);
-    auto coordinator = Coordinator::open(settings);
-    if (!start_all({coordinator->address(), free_port()})) return start_failure_;
+    auto coordinator = start_all();
+    if (!coordinator) return start_failure_;
     {
       const CoordinatorThread serving(std::move(coordinator));
       while (std::ranges::any_of(ranks_, [](const Rank& rank) { return !rank.process.is_swept(); })) step();
@@ -80,23 +74,40 @@ class Launch {
   }
 
  private:
-  bool start_all(const MeetingPoints& points) {
+  [[nodiscard]] std::unique_ptr<Coordinator> open_coordinator(const RankPlan& plan) const {
+    CoordinatorOptions settings;
+    settings.world = options_.ranks;
+    settings.job = plan.job();
+    settings.secret = plan.secret().text();
+    settings.listen = HostPort{plan.listening_host(), 0}.to_string();
+    // For as long as the launcher: a script may come back to it after any pause.
+    settings.linger = settings.absent_limit = settings.idle_limit = std::chrono::hours(24 * 365);
+    auto coordinator = Coordinator::open(settings);
+    wire::wipe(settings.secret.data(), settings.secret.size());
+    return coordinator;
+  }
+
+  // Nothing: a rank could not be started. The plan, and the secret with it, are of no use to a launcher whose ranks run.
+  std::unique_ptr<Coordinator> start_all() {
+    const RankPlan plan(options_);
+    auto coordinator = open_coordinator(plan);
+    const MeetingPoints points{coordinator->address(), free_port()};
     for (int rank = 0; rank < options_.ranks; ++rank) {
-      RankStart start = plan_.start_of(rank, points);
+      RankStart start = plan.start_of(rank, points);
       const std::string program = start.command[0];
       try {
         const std::string prefix = text("[", rank, "] ");
         ranks_.push_back(
-            {RankProcess(std::move(start)), plan_.host_of(rank), output_.add_source(prefix), errors_->add_source(prefix)});
+            {RankProcess(std::move(start)), plan.host_of(rank), output_.add_source(prefix), errors_->add_source(prefix)});
       } catch (const NotRun& error) {  // those already started are killed with their objects
         start_failure_ = say_why_not_started(program, error.code().value());
-        return false;
+        return nullptr;
       } catch (const std::system_error& error) {
         throw std::runtime_error(text("rank ", rank, " of ", options_.ranks, " could not be started: ", error.what(),
                                       error.code().value() == EMFILE ? "; raise the limit, which `ulimit -n` shows" : ""));
       }
     }
-    return true;
+    return coordinator;
   }
 
   void step() {
@@ -296,7 +307,6 @@ class Launch {
   }
 
   const LaunchOptions& options_;
-  const RankPlan plan_;
   SignalLine signals_{taken};
   MergedOutput output_;
   MergedOutput own_errors_;

@@ -6,6 +6,8 @@
 #include <cctype>
 #include <chrono>
 #include <filesystem>
+#include <initializer_list>
+#include <utility>
 
 #include "tools/remote_host.h"
 #include "tutti/base/text.h"
@@ -21,6 +23,18 @@ std::string_view name_of(std::string_view variable) { return variable.substr(0, 
 
 // The user is ssh's matter.
 std::string without_user(const std::string& host) { return host.substr(host.find('@') + 1); }
+
+// With a secret in it: not grown, which would leave shorter copies behind. Whoever starts the rank overwrites it.
+std::string in_one_piece(std::initializer_list<std::string_view> parts) {
+  std::size_t size = 0;
+  for (const std::string_view part : parts) size += part.size();
+  std::string out;
+  out.reserve(size);
+  for (const std::string_view part : parts) out += part;
+  return out;
+}
+
+constexpr std::string_view secret_variable = "TUTTI_JOB_SECRET";
 
 }  // namespace
 
@@ -63,7 +77,7 @@ std::vector<std::string> RankPlan::own_variables(int rank, const MeetingPoints& 
   const std::size_t host = host_index(rank);
   const int local_rank = rank - first_rank_on(host);
   return {text("TUTTI_RANK=", rank), text("TUTTI_WORLD_SIZE=", options_.ranks), text("TUTTI_LOCAL_RANK=", local_rank),
-          text("TUTTI_COORDINATOR=", points.coordinator), text("TUTTI_JOB_ID=", job_), text("TUTTI_JOB_SECRET=", secret_),
+          text("TUTTI_COORDINATOR=", points.coordinator), text("TUTTI_JOB_ID=", job_),
           // As torchrun does.
           text("RANK=", rank), text("WORLD_SIZE=", options_.ranks), text("LOCAL_RANK=", local_rank),
           text("LOCAL_WORLD_SIZE=", first_rank_on(host + 1) - first_rank_on(host)), text("MASTER_ADDR=", master_host()),
@@ -80,7 +94,8 @@ bool RankPlan::is_passed_on(std::string_view name) const {
 RankStart RankPlan::start_of(int rank, const MeetingPoints& points) const {
   const std::vector<std::string> own = own_variables(rank, points);
   const auto is_own = [&](std::string_view name) {
-    return std::ranges::any_of(own, [&](const std::string& variable) { return name_of(variable) == name; });
+    const auto is_named = [name](const std::string& variable) { return name_of(variable) == name; };
+    return name == secret_variable || std::ranges::any_of(own, is_named);
   };
   const bool is_remote = !options_.hosts.empty();
   RankStart start;
@@ -91,6 +106,7 @@ RankStart RankPlan::start_of(int rank, const MeetingPoints& points) const {
     if (!is_own(name) && (!is_remote || is_passed_on(name))) passed.emplace_back(*variable);
   }
   if (!is_remote) {
+    passed.push_back(in_one_piece({secret_variable, "=", secret_}));
     start.command = options_.command;
     start.environment = std::move(passed);
     // A terminal belongs to the group in front, which is the launcher's.
@@ -99,7 +115,9 @@ RankStart RankPlan::start_of(int rank, const MeetingPoints& points) const {
   }
   start.command = remote_command(host_of(rank), options_.command, options_.grace);
   start.is_remote = true;
-  start.greeting = remote_greeting(passed, std::filesystem::current_path().string());
+  // Digits need no quotes.
+  start.greeting = in_one_piece(
+      {"export ", secret_variable, "=", secret_, "\n", remote_greeting(passed, std::filesystem::current_path().string())});
   return start;
 }
 

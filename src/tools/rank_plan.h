@@ -7,6 +7,7 @@
 
 #include "tools/launch.h"
 #include "tools/rank_process.h"
+#include "tutti/mesh/wire/secret.h"
 
 namespace tutti::tools {
 
@@ -25,7 +26,7 @@ class RankPlan {
   explicit RankPlan(const LaunchOptions& options);
 
   [[nodiscard]] const std::string& job() const noexcept { return job_; }
-  [[nodiscard]] const std::string& secret() const noexcept { return secret_; }
+  [[nodiscard]] const wire::Secret& secret() const noexcept { return secret_; }
   // At which of this host's addresses every rank finds the coordinator: loopback where all run here.
   [[nodiscard]] std::string listening_host() const;
   // Empty: this one. Ranks are dealt out in blocks, so neighbours share a host.
@@ -43,7 +44,7 @@ class RankPlan {
 
   LaunchOptions options_;
   std::string job_;
-  std::string secret_;
+  wire::Secret secret_;
 };
 
 }  // namespace tutti::tools

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "tutti/base/text.h"
+#include "tutti/mesh/wire/key.h"
 
 namespace tutti::tools {
 
@@ -81,9 +82,25 @@ void write_all(int descriptor, const std::string& bytes) {
   }
 }
 
+// A job's secret is among what a rank is given.
+class Wiping {
+ public:
+  explicit Wiping(RankStart& start) : start_(start) {}
+  ~Wiping() {
+    for (std::string& each : start_.environment) wire::wipe(each.data(), each.size());
+    wire::wipe(start_.greeting.data(), start_.greeting.size());
+  }
+  Wiping(const Wiping&) = delete;
+  Wiping& operator=(const Wiping&) = delete;
+
+ private:
+  RankStart& start_;
+};
+
 }  // namespace
 
 RankProcess::RankProcess(RankStart start) : is_remote_(start.is_remote) {
+  const Wiping wiping(start);
   Pipe output;
   Pipe errors;
   Pipe input;

@@ -221,10 +221,11 @@ TEST_F(JobFiles, EveryJobHasANameOfItsOwnWhateverStandsInIt) {
 }
 
 TEST(JobSecret, IsNeverTheSame) {
-  const std::string secret = tutti::make_job_secret();
+  const tutti::wire::Secret made = tutti::make_job_secret();
+  const std::string& secret = made.text();
   EXPECT_EQ(secret.size(), 32U);
   EXPECT_EQ(secret.find_first_not_of("0123456789abcdef"), std::string::npos);
-  EXPECT_NE(secret, tutti::make_job_secret());
+  EXPECT_NE(secret, tutti::make_job_secret().text());
 }
 
 }  // namespace

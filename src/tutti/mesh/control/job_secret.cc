@@ -5,6 +5,8 @@
 #include <cmath>
 #include <cstddef>
 #include <set>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "tutti/base/error.h"
@@ -52,14 +54,16 @@ double bits_of(std::string_view secret) {
 
 }  // namespace
 
-std::string make_job_secret() {
+wire::Secret make_job_secret() {
   static constexpr std::string_view hex = "0123456789abcdef";
-  std::string out;
-  for (const char byte : wire::random_bytes(16)) {
-    out += hex[static_cast<unsigned char>(byte) >> 4U];
-    out += hex[static_cast<unsigned char>(byte) & 15U];
+  const wire::Secret bytes(wire::random_bytes(16));
+  std::string digits;
+  digits.reserve(2 * bytes.text().size());  // never moved
+  for (const char byte : bytes.text()) {
+    digits += hex[static_cast<unsigned char>(byte) >> 4U];
+    digits += hex[static_cast<unsigned char>(byte) & 15U];
   }
-  return out;
+  return {std::move(digits)};
 }
 
 void check_job_secret(std::string_view secret, Site site) {
