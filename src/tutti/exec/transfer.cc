@@ -34,7 +34,7 @@ enum class HostPart : std::uint8_t {
 };
 
 bool is_host(const Tensor& x) { return x.impl().buffer()->device().memory().is_host_visible(); }
-std::size_t bytes_of(const Tensor& x, Site site) { return checked_bytes(x.dtype(), x.shape(), site); }
+std::size_t bytes_of(const Tensor& x, Site site) { return checked_bytes("copy_to", x.dtype(), x.shape(), site); }
 
 bool can_run_in_caller(LogicalDevice& mover, const Tensor& from) {
   return mover.device().runs_in_caller() && detail::thread_state.settings.synchronous && from.impl().buffer()->is_ready();
@@ -176,11 +176,11 @@ void detail::refuse_inside_kernel(const char* function, Site site) {
                      site);
 }
 
-std::size_t checked_bytes(DType dtype, const Shape& shape, Site site) {
+std::size_t checked_bytes(const char* function, DType dtype, const Shape& shape, Site site) {
   const std::optional<std::int64_t> count = element_count(shape);
   std::int64_t bytes = 0;
   if (!count || __builtin_mul_overflow(*count, static_cast<std::int64_t>(size_of(dtype)), &bytes)) {
-    throw ShapeError(text("a tensor of shape ", to_string(shape), " and dtype ", to_string(dtype),
+    throw ShapeError(text(function, ": a tensor of shape ", to_string(shape), " and dtype ", to_string(dtype),
                           " cannot be: sizes must not be negative and all bytes must fit in 63 bits"),
                      site);
   }
@@ -248,7 +248,7 @@ Tensor upload(const OpCall& call) {
   const std::byte* const bytes = call.data_as<HostBytes>().data();
   const Site site = call.site;
   Runtime& instance = runtime(site);
-  const std::size_t size = checked_bytes(dtype, shape, site);
+  const std::size_t size = checked_bytes(call.function(), dtype, shape, site);
   LogicalDevice& on = place_op(instance, call.names(), call.op.mask_for(DType::f32), {}, site);
   if (on.staging() != nullptr && size > chunk_bytes) {
     const Tensor lent =

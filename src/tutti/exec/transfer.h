@@ -44,8 +44,9 @@ class HostBytes final : public CallData {
   std::shared_ptr<const std::byte[]> kept_;
 };
 
-// Number of bytes of a dense tensor; throws ShapeError for negative sizes and what no machine can hold.
-std::size_t checked_bytes(DType dtype, const Shape& shape, Site site);
+// Number of bytes of a dense tensor; throws ShapeError, in the name of the function, for negative sizes and what no
+// machine can hold.
+std::size_t checked_bytes(const char* function, DType dtype, const Shape& shape, Site site);
 
 // The tensor's value has failed: throws it. To be asked after its point is done.
 void raise_failure(const Tensor& x);

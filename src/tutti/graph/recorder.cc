@@ -249,7 +249,7 @@ void Recorder::note_call(const OpCall& call) {
   if (call.op.kind == OpKind::read || call.op.kind == OpKind::update)
     line += text(" of ", name_of(call.data_as<CellData>().cell()));
   if (call.op.kind == OpKind::constant && call.data != nullptr && call.wanted != nullptr) {
-    const std::size_t bytes = checked_bytes(call.wanted->dtype, call.wanted->shape, call.site);
+    const std::size_t bytes = checked_bytes(call.function(), call.wanted->dtype, call.wanted->shape, call.site);
     const std::string_view held(reinterpret_cast<const char*>(call.data_as<HostBytes>().data()), bytes);
     line += text(" value ", std::hash<std::string_view>{}(held));
   }

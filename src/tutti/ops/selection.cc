@@ -109,7 +109,8 @@ MaskedSelectResult call_masked_select(const MaskedPair& pair, const MaskedSelect
 Tensor repeat_each(const Tensor& x, std::size_t axis, std::int64_t times, Site site) {
   Shape result = x.shape();
   result[axis] *= times;
-  if (!element_count(result)) throw ShapeError(text("repeating ", times, " times gives too many elements"), site);
+  if (!element_count(result))
+    throw ShapeError(text("repeat_interleave: repeating ", times, " times gives too many elements"), site);
   const Shape& from = x.shape();
   Shape before(from.view().first(axis + 1));
   Shape after(from.view().subspan(axis + 1));
@@ -147,7 +148,7 @@ RepeatPlan plan_repeats(const Tensor& x, const TensorArg& repeats, std::optional
     return plan;
   }
   const std::int64_t size = plan.from.shape()[plan.axis];
-  const Tensor counts = detail::as_indices(repeats.tensor(), site);
+  const Tensor counts = detail::as_indices("repeat_interleave", repeats.tensor(), site);
   if (counts.rank() > 1 || (counts.size() != 1 && counts.size() != size)) {
     refuse_repeats(text("the repeats must be a number or have one element for each of the ", size,
                         " along the axis; their shape is ", to_string(counts.shape())),
@@ -207,7 +208,7 @@ Tensor masked_scatter(const Tensor& x, const Tensor& mask, const Tensor& values,
                      site);
   }
   const Tensor line = reshape(values, {-1}, site);
-  const Tensor given = detail::values_for(line, x.dtype(), line.shape(), site);
+  const Tensor given = detail::values_for("masked_scatter", line, x.dtype(), line.shape(), site);
   if (given.size() == 0) return at(x, {pair.mask}, site).set(given, site);  // for a mask that holds nowhere
   const Tensor holds = reshape(pair.mask, {-1}, site);
   const Tensor number = subtract(cumsum(holds, 0, site), 1, site);

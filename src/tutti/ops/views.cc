@@ -80,7 +80,7 @@ Tensor stop_gradient(const Tensor& x, Site site) { return view<ShapeAttributes, 
 Tensor slice(const Tensor& x, std::int64_t axis, const Range& range, Site site) {
   const std::size_t at = checked_axis("slice", axis, x.rank(site), site);
   SliceAttributes part = detail::whole(x.shape());
-  part.axes[at] = resolve_range(range, x.shape()[at], site);
+  part.axes[at] = resolve_range("slice", range, x.shape()[at], site);
   return detail::slice_by(x, part, site);
 }
 
@@ -101,8 +101,8 @@ Tensor transpose(const Tensor& x, const Dims& axes, Site site) {
 Tensor broadcast_to(const Tensor& x, const Shape& shape, Site site) {
   const std::optional<Shape> common = element_count(shape) ? broadcast(x.shape(site), shape) : std::nullopt;
   if (!common || !(*common == shape)) {
-    throw ShapeError(text("a tensor of shape ", to_string(x.shape(site)), " cannot be broadcast to ", to_string(shape),
-                          "; an axis can grow only from size 1"),
+    throw ShapeError(text("broadcast_to: a tensor of shape ", to_string(x.shape(site)), " cannot be broadcast to ",
+                          to_string(shape), "; an axis can grow only from size 1"),
                      site);
   }
   return view<ShapeAttributes, make_broadcast>(broadcast_row, x, {shape}, site);
@@ -117,7 +117,7 @@ Tensor diagonal(const Tensor& x, const DiagonalOptions& options, Site site) {
 }
 
 Tensor reshape(const Tensor& x, const Shape& shape, Site site) {
-  return view<ShapeAttributes, make_reshaped>(reshape_row, x, {resolve_reshape(x.shape(site), shape, site)}, site);
+  return view<ShapeAttributes, make_reshaped>(reshape_row, x, {resolve_reshape("reshape", x.shape(site), shape, site)}, site);
 }
 
 }  // namespace tutti
