@@ -47,10 +47,10 @@ enum class Staged : std::uint8_t { neither, from, to };
 
 // One copy, by the device that moves the bytes. `is_part`: an earlier part of the target that failed keeps it failed.
 void launch_copy(const Tensor& from, const Tensor& to, LogicalDevice& mover, bool in_caller, bool is_part, Site site,
-                 Staged staged = Staged::neither) {
+                 Staged staged = Staged::neither, const char* function = nullptr) {
   static const OpRow& copy = find_op("_Copy");
   static const Attributes none{};
-  Launch launch(copy, none, mover, site);
+  Launch launch(copy, none, mover, site, function);
   launch.input(from.impl(), Access::read, &to.shape());
   if (is_part) launch.input(to.impl(), Access::read, nullptr);
   launch.output(to.impl());
@@ -147,10 +147,11 @@ LogicalDevice& mover_between(const Tensor& x, LogicalDevice& to, Site site) {
   return to.is_cpu() ? runtime(site).of(x.impl().buffer()->device()) : to;
 }
 
-void move(const Tensor& from, const Tensor& to, LogicalDevice& mover, bool in_caller, HostPart host_part, Site site) {
+void move(const Tensor& from, const Tensor& to, LogicalDevice& mover, bool in_caller, HostPart host_part, Site site,
+          const char* function = nullptr) {
   const Tensor* host = mover.staging() == nullptr ? nullptr : is_host(from) ? &from : is_host(to) ? &to : nullptr;
   if (host == nullptr || host->size() == 0 || mover.device().reaches(host->impl().address(), bytes_of(*host, site)))
-    return launch_copy(from, to, mover, in_caller, false, site);
+    return launch_copy(from, to, mover, in_caller, false, site, Staged::neither, function);
   StagedCopy(mover, host_part, site).run(from, to);
 }
 
@@ -187,14 +188,14 @@ std::size_t checked_bytes(const char* function, DType dtype, const Shape& shape,
   return static_cast<std::size_t>(bytes);
 }
 
-Tensor fresh_copy(const Tensor& x, LogicalDevice& to, Site site) {
+Tensor fresh_copy(const Tensor& x, LogicalDevice& to, Site site, const char* function) {
   require_usable(site);
-  detail::refuse_inside_kernel("copy_to", site);
+  detail::refuse_inside_kernel(function != nullptr ? function : "copy_to", site);
   LogicalDevice& mover = mover_between(x, to, site);
   const bool in_caller = can_run_in_caller(mover, x);
   const std::size_t bytes = bytes_of(x, site);
   Tensor out = make_dense(memory_for_copy(to, mover, bytes, stream_for(mover, in_caller), site), x.dtype(), x.shape());
-  move(x, out, mover, in_caller, HostPart::as_ops_do, site);
+  move(x, out, mover, in_caller, HostPart::as_ops_do, site, function);
   return out;
 }
 

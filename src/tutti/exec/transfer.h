@@ -13,8 +13,8 @@ namespace tutti {
 // which op it is for; -1: the caller asked for it.
 Tensor copy_to_device(const Tensor& x, LogicalDevice& to, const OpName& for_op, int input, Site site);
 
-// The same, but always memory of its own; nothing is kept for later.
-Tensor fresh_copy(const Tensor& x, LogicalDevice& to, Site site);
+// The same, but always memory of its own; nothing is kept for later. `function`: what the program called; null: copy_to.
+Tensor fresh_copy(const Tensor& x, LogicalDevice& to, Site site, const char* function = nullptr);
 
 // A copy on the CPU, in memory that `by` copies from and to by itself; in ordinary memory where it takes any.
 Tensor pinned_copy(const Tensor& x, LogicalDevice& by, Site site);

@@ -178,7 +178,7 @@ void Recorder::heard_sync(const SyncRequest& request) {
   // The read of a count was heard before the reason for it.
   if (request.reason == SyncReason::data_dependent_shape)
     std::erase_if(offenders_, [&](const Offender& each) { return each.site == request.site; });
-  refuse(*request.op != '\0' ? request.op : to_string(request.reason), request.site, rule_of(request.reason));
+  refuse(*request.op.row != '\0' ? request.op.function : to_string(request.reason), request.site, rule_of(request.reason));
 }
 
 std::size_t Recorder::bind(const std::shared_ptr<VariableCell>& cell, Site site) {

@@ -44,7 +44,7 @@ void run_pin(OpCall& call) {
 void run_contiguous(OpCall& call) {
   const Tensor x = call.tensor(0);
   LogicalDevice& here = runtime(call.site).of(x.impl().buffer()->device());
-  call.outputs.push_back(x.is_contiguous() ? x : fresh_copy(x, here, call.site));
+  call.outputs.push_back(x.is_contiguous() ? x : fresh_copy(x, here, call.site, call.function()));
 }
 
 const OpRow& pin_row = register_op({.name = "_Pin", .function = "pin", .kind = OpKind::copy, .run = run_pin});

@@ -68,6 +68,13 @@ const OpRow& masked_select_row =
 const OpRow& repeat_row =
     register_op({.name = "RepeatIndices", .function = "repeat_interleave", .infer = infer_repeat, .strided = true});
 
+Tensor count_as(const char* function, const Tensor& x, Site site) {
+  OpCall call(count_row, site);
+  call.called_as.function = function;
+  call.add(x);
+  return dispatch_one(call);
+}
+
 NonzeroResult call_nonzero(const Tensor& x, const NonzeroAttributes& attributes, Site site) {
   OpCall call(nonzero_row, site);
   call.add(x);
@@ -126,7 +133,8 @@ Tensor repeat_each(const Tensor& x, std::size_t axis, std::int64_t times, Site s
     with_axis.push_back(size);
     repeated.push_back(size);
   }
-  return reshape(broadcast_to(reshape(x, with_axis, site), repeated, site), result, site);
+  const Tensor loose = detail::reshape_as("repeat_interleave", x, with_axis, site);
+  return detail::reshape_as("repeat_interleave", broadcast_to(loose, repeated, site), result, site);
 }
 
 [[noreturn]] void refuse_repeats(const std::string& why, Site site) { throw InvalidArgument("repeat_interleave: " + why, site); }
@@ -169,14 +177,10 @@ RepeatResult call_repeat(const Tensor& counts, const RepeatAttributes& attribute
 
 }  // namespace
 
-Tensor count_nonzero(const Tensor& x, Site site) {
-  OpCall call(count_row, site);
-  call.add(x);
-  return dispatch_one(call);
-}
+Tensor count_nonzero(const Tensor& x, Site site) { return count_as("count_nonzero", x, site); }
 
 Tensor nonzero(const Tensor& x, Site site) {
-  const std::int64_t count = detail::read_count(count_nonzero(x, site), site);
+  const std::int64_t count = detail::read_count(count_as("nonzero", x, site), site);
   return call_nonzero(x, {.count = count}, site).positions;
 }
 
@@ -190,7 +194,7 @@ Tensor detail::positions_of(const Tensor& mask, std::int64_t count, Site site) {
 
 Tensor masked_select(const Tensor& x, const Tensor& mask, Site site) {
   const MaskedPair pair = broadcast_mask("masked_select", x, mask, site);
-  const std::int64_t count = detail::read_count(count_nonzero(pair.mask, site), site);
+  const std::int64_t count = detail::read_count(count_as("masked_select", pair.mask, site), site);
   return call_masked_select(pair, {.size = count}, {.kind = DTypeKind::boolean}, site).values;
 }
 
