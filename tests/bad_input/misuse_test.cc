@@ -60,7 +60,7 @@ TEST_P(Misuse, DTypesAnOpLacks) {
   EXPECT_REFUSED(DTypeError, "exp: it is defined for floating dtypes only; the dtypes are int32", exp(ones({2}, DType::i32)));
   EXPECT_REFUSED(DTypeError, "relu: it is defined for numeric dtypes only", relu(ones({2}, DType::boolean)));
   EXPECT_REFUSED(DTypeError, "the condition must be bool", where(ones({2}), 1, 2));
-  EXPECT_REFUSED(DTypeError, "indices must be integers; these are float32", take(ones({2}), ones({2})));
+  EXPECT_REFUSED(DTypeError, "take: the indices must be integers; these are float32", take(ones({2}), ones({2})));
   EXPECT_REFUSED(DTypeError, "add_n: all inputs must have one dtype", add_n({ones({2}), ones({2}, DType::f64)}));
   EXPECT_REFUSED(DTypeError, "a tensor of dtype float32 was read as int32", read<std::int32_t>(ones({2})));
   EXPECT_REFUSED(DTypeError, "was read as float64", item<double>(ones({1})));

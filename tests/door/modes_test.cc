@@ -231,7 +231,7 @@ TEST(SyncModes, TheErrorNamesEveryKindOfSyncInASentence) {
   EXPECT_EQ(refusal([&] { event.sync(); }).find("an event sync would block the host here"), 0U);
   EXPECT_EQ(refusal([&] { stream.sync(); }).find("a stream sync would block the host here"), 0U);
   EXPECT_EQ(refusal([] { sync_devices(); }).find("a sync of all devices would block the host here"), 0U);
-  EXPECT_EQ(refusal([&] { x.sync(); }).find("a tensor sync of what full made would block the host here"), 0U);
+  EXPECT_EQ(refusal([&] { x.sync(); }).find("a tensor sync of what ones made would block the host here"), 0U);
 }
 
 }  // namespace tutti

@@ -1,4 +1,4 @@
-// Errors name the function a program called; the placement log and the ledger keep the row's name.
+// Errors name the function a program called; the placement log, the journal and the ledger keep the row's name.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -139,10 +139,41 @@ TEST(FunctionNames, AreInWarningsOfSyncs) {
   (void)item<float>(sum(where(ones({2}, DType::boolean), ones({2}), 0)));
   (void)item<bool>(greater(sum(ones({2})), 1));
   EXPECT_EQ(log.count("a value read of what sum made blocks"), 1U);
-  EXPECT_EQ(log.count("a value read of what less made blocks"), 1U) << "its row is that of less";
+  EXPECT_EQ(log.count("a value read of what greater made blocks"), 1U) << "its row is that of less";
 }
 
-TEST(FunctionNames, AreNotInThePlacementLogTheJournalOrTheLedger) {
+// Whoever waits for what a function made is refused in its name, also where it shares a row or is made of others.
+TEST(FunctionNames, AreInRefusedSyncs) {
+  const Tensor x = ones({2, 2});
+  const Tensor holds = ones({2, 2}, DType::boolean);
+  x.sync();
+  const SyncScope scope(OnSync::error);
+  const auto expect = [](const std::string& function, const std::string& message) {
+    EXPECT_THAT(message, HasSubstr(" of what " + function + " made would block the host here"));
+  };
+  const auto expect_of = [&](const std::string& function, const std::function<Tensor()>& call) {
+    expect(function, refusal_of([&] { call().sync(); }));
+  };
+  expect_of("greater", [&] { return x > 1; });
+  expect_of("zeros", [] { return zeros({2}); });
+  expect_of("ones", [] { return ones({2}); });
+  expect_of("zeros_like", [&] { return zeros_like(x); });
+  expect_of("eye", [] { return eye(2); });
+  expect_of("stack", [&] { return stack({x, x}); });
+  expect_of("roll", [&] { return roll(x, {1}, {0}); });
+  expect_of("tile", [&] { return tile(x, {2, 2}); });
+  expect_of("repeat", [&] { return repeat(x, 2, 0); });
+  expect_of("repeat_interleave", [&] { return repeat_interleave(x, 2, 0); });
+  expect_of("reshape", [&] { return reshape(transpose(x), {4}); });
+  expect_of("contiguous", [&] { return contiguous(transpose(x)); });
+  expect_of("copy_to", [&] { return copy_to(x, "CPU:0"); });
+  expect("unique_values", refusal_of([&] { (void)unique_values(x); }));
+  expect("unique_counts", refusal_of([&] { (void)unique_counts(x); }));
+  expect("nonzero", refusal_of([&] { (void)nonzero(x); }));
+  expect("masked_select", refusal_of([&] { (void)masked_select(x, holds); }));
+}
+
+TEST(FunctionNames, AreBesideTheOpsOfThePlacementLogTheJournalAndTheLedger) {
   const CapturedLog log;
   set_log_device_placement(true);
   journal::start();
@@ -156,7 +187,11 @@ TEST(FunctionNames, AreNotInThePlacementLogTheJournalOrTheLedger) {
   }
   EXPECT_TRUE(is_recorded);
   bool is_in_ledger = false;
-  for (const SyncTotals& each : sync_totals()) is_in_ledger = is_in_ledger || std::string(each.op) == "SelectV2";
+  for (const SyncTotals& each : sync_totals()) {
+    if (std::string(each.op) != "SelectV2") continue;
+    is_in_ledger = true;
+    EXPECT_STREQ(each.function, "where");
+  }
   EXPECT_TRUE(is_in_ledger);
 }
 

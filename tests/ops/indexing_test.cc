@@ -65,20 +65,22 @@ TEST_P(IndexingOnEachDevice, IndicesAndRangesReadAsInNumPy) {
 TEST_P(IndexingOnEachDevice, WhatDoesNotFitTheTensorIsRefusedAtTheCall) {
   const DeviceScope on(GetParam());
   const Tensor x = zeros({2, 3});
-  EXPECT_EQ(refusal<InvalidArgument>([&] { (void)index(x, {2}); }), "index 2 is out of range for axis 0 with size 2");
-  EXPECT_EQ(refusal<InvalidArgument>([&] { (void)index(x, {0, -4}); }), "index -4 is out of range for axis 1 with size 3");
+  EXPECT_EQ(refusal<InvalidArgument>([&] { (void)index(x, {2}); }), "index: index 2 is out of range for axis 0 with size 2");
+  EXPECT_EQ(refusal<InvalidArgument>([&] { (void)index(x, {0, -4}); }), "index: index -4 is out of range for axis 1 with size 3");
   EXPECT_EQ(refusal<ShapeError>([&] {
               (void)index(x, {0, 0, 0});
             }),
-            "an index over 3 axes was given to a tensor of shape (2, 3), which has 2");
+            "index: an index over 3 axes was given to a tensor of shape (2, 3), which has 2");
   EXPECT_EQ(refusal<InvalidArgument>([&] {
               (void)index(x, {ellipsis, 0, ellipsis});
             }),
-            "an index has at most one ellipsis; this one has 2");
-  EXPECT_NE(refusal<DTypeError>([&] { (void)index(x, {zeros({2})}); }).find("indices must be integers; these are float32"),
-            std::string::npos);
-  EXPECT_NE(refusal<ShapeError>([&] { (void)index(x, {zeros({3}, DType::boolean)}); }).find("a mask of shape (3,) does not fit"),
-            std::string::npos);
+            "index: an index has at most one ellipsis; this one has 2");
+  EXPECT_NE(
+      refusal<DTypeError>([&] { (void)index(x, {zeros({2})}); }).find("index: the indices must be integers; these are float32"),
+      std::string::npos);
+  EXPECT_NE(
+      refusal<ShapeError>([&] { (void)index(x, {zeros({3}, DType::boolean)}); }).find("index: a mask of shape (3,) does not fit"),
+      std::string::npos);
   EXPECT_NE(refusal<ShapeError>([&] {
               (void)index(x, {zeros({2}, DType::i32), zeros({3}, DType::i32)});
             }).find("do not broadcast"),
@@ -176,8 +178,9 @@ TEST_P(IndexingOnEachDevice, ValuesOfTheWrongShapeOrDTypeAreRefused) {
   const DeviceScope on(GetParam());
   const Tensor x = zeros({2, 3}, DType::i32);
   EXPECT_EQ(refusal<ShapeError>([&] { (void)at(x, {0}).set(zeros({2}, DType::i32)); }),
-            "values of shape (2,) do not broadcast to (3,), the shape of the places they are for");
-  EXPECT_NE(refusal<DTypeError>([&] { (void)at(x, {0}).set(zeros({3})); }).find("values of dtype float32"), std::string::npos);
+            "At::set: values of shape (2,) do not broadcast to (3,), the shape of the places they are for");
+  EXPECT_NE(refusal<DTypeError>([&] { (void)at(x, {0}).set(zeros({3})); }).find("At::set: values of dtype float32"),
+            std::string::npos);
   EXPECT_NE(refusal<InvalidArgument>([&] { (void)at(x, {0}).set(0.5); }).find("does not fit"), std::string::npos);
   EXPECT_NE(refusal<InvalidArgument>([&] { (void)at(3, {0}).set(1); }).find("a number was given"), std::string::npos);
   EXPECT_NE(refusal<ShapeError>([&] { (void)scatter(x, 0, zeros({2}, DType::i32), 1); }).find("scatter"), std::string::npos);

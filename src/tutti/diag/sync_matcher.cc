@@ -8,7 +8,6 @@
 
 #include "tutti/base/text.h"
 #include "tutti/hal/door.h"
-#include "tutti/hal/function_name.h"
 #include "tutti/hal/sync_mode.h"
 
 namespace tutti {
@@ -24,7 +23,7 @@ struct Recorder final : detail::SyncScopeEntry {
   void list(std::ostream& out) const {
     for (const SyncRequest& each : first) {
       out << "\n  " << to_string(each.reason);
-      if (*each.op != '\0') out << " of what " << function_of(each.op) << " made";
+      if (*each.op.row != '\0') out << " of what " << each.op.function << " made";
       out << " at " << each.site.to_string();
     }
     if (demand_syncs > first.size()) out << "\n  ... and " << demand_syncs - first.size() << " more";

@@ -20,8 +20,11 @@ bool is_same_place(const SyncTotals& a, const SyncTotals& b) {
 // A call in a header is a site of its own in every file that includes it; for people it is one.
 void add(SyncTotals& sum, const SyncTotals& other) {
   const bool names_both = *sum.op != '\0' && *other.op != '\0';
-  sum.several_ops |= other.several_ops || (names_both && std::string_view(sum.op) != other.op);
-  if (*sum.op == '\0') sum.op = other.op;
+  sum.several_ops |= other.several_ops || (names_both && std::string_view(sum.function) != other.function);
+  if (*sum.op == '\0') {
+    sum.op = other.op;
+    sum.function = other.function;
+  }
   sum.several_streams |= other.several_streams || sum.stream != other.stream;
   sum.several_threads |= other.several_threads || sum.thread != other.thread;
   sum.calls += other.calls;

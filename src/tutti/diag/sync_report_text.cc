@@ -8,7 +8,6 @@
 #include "tutti/base/paragraph.h"
 #include "tutti/base/text.h"
 #include "tutti/diag/sync_report.h"
-#include "tutti/hal/function_name.h"
 
 namespace tutti {
 
@@ -58,7 +57,7 @@ std::string row(std::string_view number, std::string_view reason, std::string_vi
 // "examples/loop.cc:31, for what sum made on /device:GPU:0"
 std::string where(const SyncReport& report, const SyncTotals& site) {
   std::string out = name_of(report, site);
-  if (*site.op != '\0') out += text(", for what ", function_of(site.op), site.several_ops ? " and others" : "", " made");
+  if (*site.op != '\0') out += text(", for what ", site.function, site.several_ops ? " and others" : "", " made");
   if (!site.device.empty()) out += text(*site.op != '\0' ? " on " : ", for ", without_process(site.device));
   return out;
 }

@@ -147,7 +147,7 @@ void Launch::run_in_caller() {
   if (FailureRef failure = run_call(call(), count_, kernel(), context, on_.name())) [[unlikely]]
     current_stream(on_).report(std::move(failure), current_stream(on_).last());
   for (const Use& use : uses_) {
-    if (use.is_write) use.buffer->note_write({}, op_.name.c_str());
+    if (use.is_write) use.buffer->note_write({}, {op_.name.c_str(), function_});
   }
   if (traced) [[unlikely]]
     journal::record({.kind = journal::EventKind::run, .name = op_.name.c_str(), .site = site_, .begin = begin, .end = now()});
@@ -229,7 +229,8 @@ void Launch::submit(DeviceStream& stream) {
       has_more_to_say = tell(*observer, stream, after);
     stream.device().idle().end();
     point = stream.submit(work, after.view());
-    for (const Use& use : uses_) use.is_write ? use.buffer->note_write(point, op_.name.c_str()) : use.buffer->note_read(point);
+    for (const Use& use : uses_)
+      use.is_write ? use.buffer->note_write(point, {op_.name.c_str(), function_}) : use.buffer->note_read(point);
     break;
   }
   stream.kick();

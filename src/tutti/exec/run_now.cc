@@ -203,7 +203,7 @@ void run_kernel(OpCall& call) {
       call.op.is_elementwise && inferred->outputs() == 1 ? order_of_output(call, inferred->output_at(0).shape) : MemoryOrder{};
   for (std::size_t i = 0; i < inferred->outputs(); ++i) {
     const OutputSpec& spec = inferred->output_at(i);
-    const std::size_t bytes = checked_bytes(spec.dtype, spec.shape, call.site);
+    const std::size_t bytes = checked_bytes(call.function(), spec.dtype, spec.shape, call.site);
     Ref<Buffer> memory = i == 0 ? reusable_memory(call, spec, order, in_caller) : nullptr;
     if (!memory) memory = on.memory().allocate(bytes, for_stream, call.site);
     call.outputs.push_back(order.is_row_order ? make_dense(std::move(memory), spec.dtype, spec.shape)

@@ -34,7 +34,7 @@ enum class HostPart : std::uint8_t {
 };
 
 bool is_host(const Tensor& x) { return x.impl().buffer()->device().memory().is_host_visible(); }
-std::size_t bytes_of(const Tensor& x, Site site) { return checked_bytes(x.dtype(), x.shape(), site); }
+std::size_t bytes_of(const Tensor& x, Site site) { return checked_bytes("copy_to", x.dtype(), x.shape(), site); }
 
 bool can_run_in_caller(LogicalDevice& mover, const Tensor& from) {
   return mover.device().runs_in_caller() && detail::thread_state.settings.synchronous && from.impl().buffer()->is_ready();
@@ -47,10 +47,10 @@ enum class Staged : std::uint8_t { neither, from, to };
 
 // One copy, by the device that moves the bytes. `is_part`: an earlier part of the target that failed keeps it failed.
 void launch_copy(const Tensor& from, const Tensor& to, LogicalDevice& mover, bool in_caller, bool is_part, Site site,
-                 Staged staged = Staged::neither) {
+                 Staged staged = Staged::neither, const char* function = nullptr) {
   static const OpRow& copy = find_op("_Copy");
   static const Attributes none{};
-  Launch launch(copy, none, mover, site);
+  Launch launch(copy, none, mover, site, function);
   launch.input(from.impl(), Access::read, &to.shape());
   if (is_part) launch.input(to.impl(), Access::read, nullptr);
   launch.output(to.impl());
@@ -147,10 +147,11 @@ LogicalDevice& mover_between(const Tensor& x, LogicalDevice& to, Site site) {
   return to.is_cpu() ? runtime(site).of(x.impl().buffer()->device()) : to;
 }
 
-void move(const Tensor& from, const Tensor& to, LogicalDevice& mover, bool in_caller, HostPart host_part, Site site) {
+void move(const Tensor& from, const Tensor& to, LogicalDevice& mover, bool in_caller, HostPart host_part, Site site,
+          const char* function = nullptr) {
   const Tensor* host = mover.staging() == nullptr ? nullptr : is_host(from) ? &from : is_host(to) ? &to : nullptr;
   if (host == nullptr || host->size() == 0 || mover.device().reaches(host->impl().address(), bytes_of(*host, site)))
-    return launch_copy(from, to, mover, in_caller, false, site);
+    return launch_copy(from, to, mover, in_caller, false, site, Staged::neither, function);
   StagedCopy(mover, host_part, site).run(from, to);
 }
 
@@ -176,25 +177,25 @@ void detail::refuse_inside_kernel(const char* function, Site site) {
                      site);
 }
 
-std::size_t checked_bytes(DType dtype, const Shape& shape, Site site) {
+std::size_t checked_bytes(const char* function, DType dtype, const Shape& shape, Site site) {
   const std::optional<std::int64_t> count = element_count(shape);
   std::int64_t bytes = 0;
   if (!count || __builtin_mul_overflow(*count, static_cast<std::int64_t>(size_of(dtype)), &bytes)) {
-    throw ShapeError(text("a tensor of shape ", to_string(shape), " and dtype ", to_string(dtype),
+    throw ShapeError(text(function, ": a tensor of shape ", to_string(shape), " and dtype ", to_string(dtype),
                           " cannot be: sizes must not be negative and all bytes must fit in 63 bits"),
                      site);
   }
   return static_cast<std::size_t>(bytes);
 }
 
-Tensor fresh_copy(const Tensor& x, LogicalDevice& to, Site site) {
+Tensor fresh_copy(const Tensor& x, LogicalDevice& to, Site site, const char* function) {
   require_usable(site);
-  detail::refuse_inside_kernel("copy_to", site);
+  detail::refuse_inside_kernel(function != nullptr ? function : "copy_to", site);
   LogicalDevice& mover = mover_between(x, to, site);
   const bool in_caller = can_run_in_caller(mover, x);
   const std::size_t bytes = bytes_of(x, site);
   Tensor out = make_dense(memory_for_copy(to, mover, bytes, stream_for(mover, in_caller), site), x.dtype(), x.shape());
-  move(x, out, mover, in_caller, HostPart::as_ops_do, site);
+  move(x, out, mover, in_caller, HostPart::as_ops_do, site, function);
   return out;
 }
 
@@ -248,7 +249,7 @@ Tensor upload(const OpCall& call) {
   const std::byte* const bytes = call.data_as<HostBytes>().data();
   const Site site = call.site;
   Runtime& instance = runtime(site);
-  const std::size_t size = checked_bytes(dtype, shape, site);
+  const std::size_t size = checked_bytes(call.function(), dtype, shape, site);
   LogicalDevice& on = place_op(instance, call.names(), call.op.mask_for(DType::f32), {}, site);
   if (on.staging() != nullptr && size > chunk_bytes) {
     const Tensor lent =

@@ -13,8 +13,8 @@ namespace tutti {
 // which op it is for; -1: the caller asked for it.
 Tensor copy_to_device(const Tensor& x, LogicalDevice& to, const OpName& for_op, int input, Site site);
 
-// The same, but always memory of its own; nothing is kept for later.
-Tensor fresh_copy(const Tensor& x, LogicalDevice& to, Site site);
+// The same, but always memory of its own; nothing is kept for later. `function`: what the program called; null: copy_to.
+Tensor fresh_copy(const Tensor& x, LogicalDevice& to, Site site, const char* function = nullptr);
 
 // A copy on the CPU, in memory that `by` copies from and to by itself; in ordinary memory where it takes any.
 Tensor pinned_copy(const Tensor& x, LogicalDevice& by, Site site);
@@ -44,8 +44,9 @@ class HostBytes final : public CallData {
   std::shared_ptr<const std::byte[]> kept_;
 };
 
-// Number of bytes of a dense tensor; throws ShapeError for negative sizes and what no machine can hold.
-std::size_t checked_bytes(DType dtype, const Shape& shape, Site site);
+// Number of bytes of a dense tensor; throws ShapeError, in the name of the function, for negative sizes and what no
+// machine can hold.
+std::size_t checked_bytes(const char* function, DType dtype, const Shape& shape, Site site);
 
 // The tensor's value has failed: throws it. To be asked after its point is done.
 void raise_failure(const Tensor& x);

@@ -71,7 +71,7 @@ void Graph::prepare() {
           operand.data = memory.kernel_address() + use.offset;
           operand.failure = &memory.failure();
         }
-        if (use.is_write) made_by_[use.slot] = launch.op->name.c_str();
+        if (use.is_write) made_by_[use.slot] = {launch.op->name.c_str(), launch.function};
         if (!slot.cell) continue;
         const auto known = std::find_if(cells_.begin(), cells_.end(), [&](const CellUse& each) { return each.slot == use.slot; });
         if (known == cells_.end()) {

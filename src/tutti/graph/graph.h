@@ -16,6 +16,7 @@
 #include "tutti/graph/plan.h"
 #include "tutti/graph/tiles.h"
 #include "tutti/hal/access_observer.h"
+#include "tutti/hal/op_name.h"
 #include "tutti/hal/stream_graph.h"
 
 namespace tutti::graph {
@@ -146,7 +147,7 @@ class Graph : public std::enable_shared_from_this<Graph> {
   std::vector<Ref<Buffer>> variables_;        // by slot: the memory of its cell
   std::vector<CellUse> cells_;                // in the order in which they are held
   std::vector<std::size_t> drawing_;          // launches, in the order of the program
-  std::vector<const char*> made_by_;          // by slot: the op that writes it last
+  std::vector<OpName> made_by_;               // by slot: the op that writes it last
   std::exception_ptr objection_;              // of a race detector to the replay being handed over
   bool may_run_in_caller_ = false;
   std::mutex mutex_;  // held while a replay is handed over

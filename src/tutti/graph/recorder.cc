@@ -178,7 +178,7 @@ void Recorder::heard_sync(const SyncRequest& request) {
   // The read of a count was heard before the reason for it.
   if (request.reason == SyncReason::data_dependent_shape)
     std::erase_if(offenders_, [&](const Offender& each) { return each.site == request.site; });
-  refuse(*request.op != '\0' ? request.op : to_string(request.reason), request.site, rule_of(request.reason));
+  refuse(*request.op.row != '\0' ? request.op.function : to_string(request.reason), request.site, rule_of(request.reason));
 }
 
 std::size_t Recorder::bind(const std::shared_ptr<VariableCell>& cell, Site site) {
@@ -249,7 +249,7 @@ void Recorder::note_call(const OpCall& call) {
   if (call.op.kind == OpKind::read || call.op.kind == OpKind::update)
     line += text(" of ", name_of(call.data_as<CellData>().cell()));
   if (call.op.kind == OpKind::constant && call.data != nullptr && call.wanted != nullptr) {
-    const std::size_t bytes = checked_bytes(call.wanted->dtype, call.wanted->shape, call.site);
+    const std::size_t bytes = checked_bytes(call.function(), call.wanted->dtype, call.wanted->shape, call.site);
     const std::string_view held(reinterpret_cast<const char*>(call.data_as<HostBytes>().data()), bytes);
     line += text(" value ", std::hash<std::string_view>{}(held));
   }

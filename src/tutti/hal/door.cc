@@ -112,7 +112,7 @@ WaitResult pass(std::span<const TimelinePoint> points, const SyncRequest& reques
     for (const TimelinePoint& point : points) note_sync(point, account);
     tell_observer(points);
     if (journal::is_recording()) [[unlikely]]
-      note_passage(request.reason, request.site, request.op, {}, now(), now());
+      note_passage(request.reason, request.site, request.op.row, {}, now(), now());
     return WaitResult::done;
   }
   if (is_inside_kernel()) {
@@ -136,7 +136,7 @@ WaitResult pass(std::span<const TimelinePoint> points, const SyncRequest& reques
       detail::begin_idle(account, std::span(&request.made, 1));
     }
   }
-  note_passage(request.reason, request.site, request.op, last, begin, end);
+  note_passage(request.reason, request.site, request.op.row, last, begin, end);
   return all_done ? WaitResult::done : WaitResult::timed_out;
 }
 

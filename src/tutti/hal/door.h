@@ -7,6 +7,7 @@
 #include "tutti/base/clock.h"
 #include "tutti/base/site.h"
 #include "tutti/hal/ledger.h"
+#include "tutti/hal/op_name.h"
 #include "tutti/hal/point.h"
 #include "tutti/hal/sync_reason.h"
 
@@ -25,7 +26,7 @@ struct SyncRequest {
   SyncReason reason;
   Site site;
   Intent intent = Intent::unstated;
-  const char* op = "";      // that made the value wanted; lives for ever
+  OpName op = "";           // that made the value wanted
   std::uint64_t bytes = 0;  // of that value
   TimelinePoint made = {};  // where it was made, if what is waited for is a copy of it
   bool sent_for = false;    // that copy was begun by an earlier call: read_async

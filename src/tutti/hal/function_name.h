@@ -1,4 +1,4 @@
-// What a program called, for errors of what knows no more of an op than its row: a sync that is refused, a capture.
+// What a program called, for errors of what knows no more of an op than its row: a capture, a process that others wait for.
 #pragma once
 
 namespace tutti {

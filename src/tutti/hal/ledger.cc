@@ -128,7 +128,10 @@ void SiteAccount::add_passage(const SyncRequest& request, std::span<const Timeli
   if (request.bytes != 0) bytes.fetch_add(request.bytes, relaxed);
   if (request.sent_for) sent_for.fetch_add(1, relaxed);
   if (request.intent != Intent::unstated) stated[static_cast<std::size_t>(request.intent)].fetch_add(1, relaxed);
-  if (*request.op != '\0') note<const char*>(op, several_ops, request.op, nullptr);
+  if (*request.op.row != '\0') {
+    note<const char*>(op, several_ops, request.op.row, nullptr);
+    note<const char*>(function, several_ops, request.op.function, nullptr);
+  }
   note(thread, several_threads, this_thread(), std::uint64_t{0});
 
   const TimelinePoint made = request.made.stream != StreamId::none ? request.made : points.empty() ? TimelinePoint{} : points[0];
@@ -185,6 +188,7 @@ void SiteAccount::for_each_figure(Visit&& visit) {
   visit(&SiteAccount::bytes, &SyncTotals::bytes);
   visit(&SiteAccount::deepest_queue, &SyncTotals::deepest_queue);
   visit(&SiteAccount::op, &SyncTotals::op);
+  visit(&SiteAccount::function, &SyncTotals::function);
   visit(&SiteAccount::device, &SyncTotals::device);
   visit(&SiteAccount::stream, &SyncTotals::stream);
   visit(&SiteAccount::thread, &SyncTotals::thread);

@@ -31,8 +31,9 @@ struct SyncTotals {
   std::uint64_t deepest_queue = 0;  // work in flight on the streams waited for, when the host came
 
   // Of the last passage; `several_*`: others had another one.
-  const char* op = "";  // that made the value wanted; empty: none was, or it is not known
-  std::string device;   // full name; empty: none
+  const char* op = "";        // that made the value wanted; empty: none was, or it is not known
+  const char* function = "";  // what the program called for it
+  std::string device;         // full name; empty: none
   StreamId stream = StreamId::none;
   std::uint64_t thread = 0;  // the kernel's thread id
   bool several_ops = false;

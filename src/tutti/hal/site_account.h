@@ -36,6 +36,7 @@ struct SiteAccount {
   Count bytes{0};
   Count deepest_queue{0};
   std::atomic<const char*> op{nullptr};
+  std::atomic<const char*> function{nullptr};
   std::atomic<const Device*> device{nullptr};
   std::atomic<StreamId> stream{StreamId::none};
   Count thread{0};

@@ -15,7 +15,6 @@
 #include "tutti/base/log.h"
 #include "tutti/base/text.h"
 #include "tutti/hal/door.h"
-#include "tutti/hal/function_name.h"
 
 namespace tutti {
 
@@ -71,11 +70,11 @@ bool is_first_warning(const SyncRequest& request) {
 }
 
 // "a value read of what matmul made", "an event sync"
-std::string name_of(const SyncRequest& request, const char* op) {
+std::string name_of(const SyncRequest& request) {
   std::string name = text("a ", to_string(request.reason));
   if (request.reason == SyncReason::event_sync) name = "an event sync";
   if (request.reason == SyncReason::all_devices_sync) name = "a sync of all devices";
-  return *op == '\0' ? name : text(name, " of what ", op, " made");
+  return *request.op.row == '\0' ? name : text(name, " of what ", request.op.function, " made");
 }
 
 const char* way_out(const SyncRequest& request) noexcept {
@@ -118,15 +117,13 @@ void judge(const SyncRequest& request) {
     const std::string who = scope != nullptr && scope->set_at
                                 ? text("the SyncScope at ", scope->set_at->to_string())
                                 : std::string(scope != nullptr || state.mode ? "set_sync_debug_mode" : "TUTTI_SYNC=error");
-    throw SyncForbidden(
-        text(name_of(request, function_of(request.op)), " would block the host here, which ", who,
-             " forbids; nothing was waited for. ", way_out(request), "; AllowSync lets a sync through that is meant"),
-        request.site);
+    throw SyncForbidden(text(name_of(request), " would block the host here, which ", who, " forbids; nothing was waited for. ",
+                             way_out(request), "; AllowSync lets a sync through that is meant"),
+                        request.site);
   }
   for_each_open([&](SyncScopeEntry& each) { each.before(request); });
   if (mode == OnSync::warn && (warnings.load(std::memory_order_relaxed) == SyncWarnings::always || is_first_warning(request))) {
-    log(LogLevel::warning, text(name_of(request, function_of(request.op)), " blocks the host at ", request.site.to_string(), "; ",
-                                way_out(request)));
+    log(LogLevel::warning, text(name_of(request), " blocks the host at ", request.site.to_string(), "; ", way_out(request)));
   }
 }
 
@@ -179,8 +176,8 @@ struct BudgetEntry final : SyncScopeEntry {
     std::string earlier;
     for (const Spent& each : first) earlier += text("\n  ", to_string(each.reason), " at ", each.site.to_string());
     if (spent > first.size()) earlier += text("\n  ... and ", spent - first.size(), " more");
-    throw SyncForbidden(text(name_of(request, function_of(request.op)), " would block the host here, and the budget \"", name,
-                             "\" of ", most, most == 1 ? " demand sync" : " demand syncs", " at ", site.to_string(), " is spent",
+    throw SyncForbidden(text(name_of(request), " would block the host here, and the budget \"", name, "\" of ", most,
+                             most == 1 ? " demand sync" : " demand syncs", " at ", site.to_string(), " is spent",
                              earlier.empty() ? "" : ":", earlier),
                         request.site);
   }

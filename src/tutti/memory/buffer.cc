@@ -47,7 +47,7 @@ void Buffer::note_read(TimelinePoint point) {
   readers_.push_back(point);
 }
 
-void Buffer::note_write(TimelinePoint point, const char* op) {
+void Buffer::note_write(TimelinePoint point, OpName op) {
   written_ = point;
   made_by_ = op;
   home_ = point;

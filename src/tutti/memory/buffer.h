@@ -8,6 +8,7 @@
 #include "tutti/base/short_lock.h"
 #include "tutti/base/site.h"
 #include "tutti/hal/failure.h"
+#include "tutti/hal/op_name.h"
 #include "tutti/hal/point.h"
 #include "tutti/hal/timeline.h"
 
@@ -34,8 +35,8 @@ class Buffer : public Counted {
   // The point that made the present contents.
   [[nodiscard]] TimelinePoint written() const noexcept { return written_; }
   [[nodiscard]] bool is_ready() const noexcept { return is_done(written_); }
-  // The op that made them; empty: none did. Lives for ever.
-  [[nodiscard]] const char* made_by() const noexcept { return made_by_; }
+  // The op that made them; empty: none did.
+  [[nodiscard]] OpName made_by() const noexcept { return made_by_; }
 
   // Work on `reader` that reads: what it must come after.
   void before_read(StreamId reader, Points& after) const;
@@ -43,7 +44,7 @@ class Buffer : public Counted {
   void before_write(StreamId writer, Points& after) const;
   // Call with the order lock of point's stream held, after the work was submitted.
   void note_read(TimelinePoint point);
-  void note_write(TimelinePoint point, const char* op);
+  void note_write(TimelinePoint point, OpName op);
 
   // Nothing in flight uses it.
   [[nodiscard]] bool is_idle() const;
@@ -95,7 +96,7 @@ class Buffer : public Counted {
   Device* device_ = nullptr;
   Site site_;
   TimelinePoint written_;
-  const char* made_by_ = "";
+  OpName made_by_ = "";
   TimelinePoint home_;  // last use on the stream that made the contents
   mutable ShortLock readers_lock_;
   Points readers_;  // last use per other stream

@@ -140,8 +140,9 @@ Tensor run_on_gpu(const OpCall& call, DeviceStream& stream) {
   call.op.infer(inferred);
   const OutputSpec& spec = inferred.output_at(0);
   x = copy_to_device(x, gpu, call.op.name.c_str(), -1, call.site);  // contiguous
-  Tensor out = make_dense(gpu.memory().allocate(checked_bytes(spec.dtype, spec.shape, call.site), stream.id(), call.site),
-                          spec.dtype, spec.shape);
+  Tensor out =
+      make_dense(gpu.memory().allocate(checked_bytes(call.function(), spec.dtype, spec.shape, call.site), stream.id(), call.site),
+                 spec.dtype, spec.shape);
   Launch launch(call.op, call.attributes, runtime(call.site).cpu(), call.site);
   launch.input(x.impl(), Access::read, nullptr);
   launch.output(out.impl());

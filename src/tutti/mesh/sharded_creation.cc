@@ -20,7 +20,7 @@ namespace {
 template <class Make>
 ShardedTensor made_in(const char* function, const Shape& shape, const Layout& layout, Site site, Make&& make) {
   detail::require_local_devices(layout.mesh(), function, site);
-  checked_bytes(DType::u8, shape, site);
+  checked_bytes(function, DType::u8, shape, site);
   const Shape shard = layout.shard_shape(shape, site);
   return {layout, shape, detail::made_on_each(layout.mesh(), site, [&](std::size_t i) {
             return make(shard, layout.shard_offset(shape, layout.mesh().local_positions()[i], site));

@@ -136,7 +136,7 @@ ShardedTensor squeeze(const ShardedTensor& x, Site site) { return squeeze(x, det
 ShardedTensor broadcast_to(const ShardedTensor& x, const Shape& shape, Site site) {
   const std::optional<Shape> common = element_count(shape) ? broadcast(x.shape(site), shape) : std::nullopt;
   if (!common || !(*common == shape)) {
-    throw ShapeError(text("a tensor of shape ", to_string(x.shape()), " cannot be broadcast to ", to_string(shape),
+    throw ShapeError(text("broadcast_to: a tensor of shape ", to_string(x.shape()), " cannot be broadcast to ", to_string(shape),
                           "; an axis can grow only from size 1"),
                      site);
   }
@@ -210,7 +210,7 @@ ShardedTensor diagonal(const ShardedTensor& x, const DiagonalOptions& options, S
 }
 
 ShardedTensor reshape(const ShardedTensor& x, const Shape& shape, Site site) {
-  const Shape to = resolve_reshape(x.shape(site), shape, site);
+  const Shape to = resolve_reshape("reshape", x.shape(site), shape, site);
   const Layout layout = carried(x, reshaped_axes(x, to, site));
   const Shape local = layout.shard_shape(to, site);
   return view(x, layout, site, [&](const Tensor& shard) { return reshape(shard, local, site); });

@@ -15,8 +15,13 @@ namespace {
 using detail::ArrangedIndex;
 using detail::IndexPlan;
 
+const char* function_of(ScatterMode mode) noexcept {
+  constexpr std::array functions{"At::set", "At::add", "At::multiply", "At::min", "At::max"};  // in the order of ScatterMode
+  return functions[static_cast<std::size_t>(mode)];
+}
+
 Tensor scatter_to(const TensorArg& x, const IndexPlan& plan, ScatterMode mode, const TensorArg& values, Site site) {
-  const ArrangedIndex arranged = detail::arrange(plan, site);
+  const ArrangedIndex arranged = detail::arrange(function_of(mode), plan, site);
   ScatterAttributes attributes;
   attributes.mode = mode;
   attributes.offset = plan.offset;
@@ -24,9 +29,8 @@ Tensor scatter_to(const TensorArg& x, const IndexPlan& plan, ScatterMode mode, c
   attributes.first = static_cast<std::int8_t>(arranged.first);
   attributes.names = arranged.names;
   for (std::size_t i = 0; i < arranged.shape.size(); ++i) attributes.axes[i] = {arranged.shape[i], arranged.strides[i]};
-  constexpr std::array functions{"At::set", "At::add", "At::multiply", "At::min", "At::max"};  // in the order of ScatterMode
-  return detail::scatter_values(functions[static_cast<std::size_t>(mode)], x, attributes,
-                                std::span(arranged.indices).first(arranged.count), arranged.result, values, site);
+  return detail::scatter_values(function_of(mode), x, attributes, std::span(arranged.indices).first(arranged.count),
+                                arranged.result, values, site);
 }
 
 // How many values there are for a mask's elements, with so many axes after those it covers; 1: the same for all.
@@ -53,7 +57,7 @@ Tensor choose_by_mask(const TensorArg& x, std::span<const Index> items, const In
     Shape ones_for_mask = plan.shape;
     for (std::size_t i = first; i < end; ++i) ones_for_mask[i] = 1;
     for (const std::int64_t size : plan.shape.view().subspan(end)) one_for_mask.push_back(size);
-    held = detail::values_for(given.tensor(), x.tensor().dtype(), one_for_mask, site);
+    held = detail::values_for(function_of(mode), given.tensor(), x.tensor().dtype(), one_for_mask, site);
     if (held.rank() > 0) held = reshape(held, ones_for_mask, site);
     values = TensorArg(held, site);
   }
@@ -61,13 +65,13 @@ Tensor choose_by_mask(const TensorArg& x, std::span<const Index> items, const In
     IndexPlan all;
     all.shape = plan.shape;
     all.strides = dense_strides(plan.shape);
-    const Tensor region = detail::view_by(x.tensor(), items, site);
+    const Tensor region = detail::view_by(function_of(mode), x.tensor(), items, site);
     held = scatter_to(region, all, mode, values, site);
     values = TensorArg(std::move(held), site);
   }
   const bool is_whole = plan.offset == 0 && plan.shape == x.tensor().shape() && plan.strides == dense_strides(plan.shape);
   if (is_whole) return where(condition, values, x, site);
-  Tensor chosen = where(condition, values, detail::view_by(x.tensor(), items, site), site);
+  Tensor chosen = where(condition, values, detail::view_by(function_of(mode), x.tensor(), items, site), site);
   IndexPlan region = plan;
   region.mask_count = 0;
   return scatter_to(x, region, ScatterMode::set, chosen, site);
@@ -90,7 +94,7 @@ Tensor At::update(ScatterMode mode, const TensorArg& values, Site site) {
 
 Tensor At::changed(ScatterMode mode, const TensorArg& values, Site site) const {
   const Shape shape = x_.tensor().shape(site);
-  IndexPlan plan = detail::plan_index(shape, items_, site);
+  IndexPlan plan = detail::plan_index(function_of(mode), shape, items_, site);
   if (plan.is_one_mask()) {
     const Tensor& mask = *plan.masks[0].tensor;
     const std::int64_t count = values_along(values, plan.shape.size() - plan.masks[0].first - mask.rank(), site);

@@ -29,7 +29,7 @@ void raise_ragged(Site site) {
 }  // namespace detail
 
 Tensor detail::constant_of(const char* function, DType dtype, const Shape& shape, std::span<const std::byte> bytes, Site site) {
-  const std::size_t expected = checked_bytes(dtype, shape, site);
+  const std::size_t expected = checked_bytes(function, dtype, shape, site);
   if (bytes.size() != expected) {
     throw ShapeError(text(function, ": ", bytes.size() / size_of(dtype), " values of ", to_string(dtype),
                           " were given for the shape ", to_string(shape), ", which holds ", expected / size_of(dtype)),
@@ -65,7 +65,7 @@ Tensor detail::bools(const std::vector<bool>& values, const Shape& shape, Site s
 Tensor detail::filled(const char* function, const Shape& shape, const TensorArg& value, DType dtype, const Tensor* like,
                       Site site) {
   const OutputSpec spec{dtype, shape};
-  checked_bytes(dtype, shape, site);
+  checked_bytes(function, dtype, shape, site);
   Tensor held;
   OpCall call(fill_row, site);
   call.called_as.function = function;
@@ -82,7 +82,7 @@ namespace {
 Tensor unfilled(const char* function, const Shape& shape, DType dtype, const Tensor* like, Site site) {
   if (dtype == DType::boolean) return detail::filled(function, shape, 0, dtype, like, site);  // not every byte is a bool
   const OutputSpec spec{dtype, shape};
-  checked_bytes(dtype, shape, site);
+  checked_bytes(function, dtype, shape, site);
   OpCall call(empty_row, site);
   call.called_as.function = function;
   call.wanted = &spec;
@@ -116,7 +116,7 @@ namespace {
 
 Tensor wrap_memory(const char* function, void* memory, DType dtype, const Shape& shape, LogicalDevice& on,
                    std::function<void()> done, Site site) {
-  const std::size_t bytes = checked_bytes(dtype, shape, site);
+  const std::size_t bytes = checked_bytes(function, dtype, shape, site);
   if (memory == nullptr && bytes > 0) throw InvalidArgument(text(function, " got a null pointer"), site);
   if (reinterpret_cast<std::uintptr_t>(memory) % size_of(dtype) != 0) {
     throw InvalidArgument(text(function, ": the address is not aligned to the ", size_of(dtype), " bytes of ", to_string(dtype)),

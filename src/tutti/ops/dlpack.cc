@@ -75,7 +75,7 @@ Layout layout_of(const DLTensor& tensor, DType dtype, Site site) {
   if (rank > 0 && tensor.shape == nullptr) throw InvalidArgument("from_dlpack got a tensor without a shape", site);
   Layout out;
   if (rank > 0) out.shape = Shape(std::span<const std::int64_t>(tensor.shape, rank), site);
-  out.bytes = checked_bytes(dtype, out.shape, site);
+  out.bytes = checked_bytes("from_dlpack", dtype, out.shape, site);
   out.strides = dense_strides(out.shape);
   if (out.bytes == 0 || tensor.strides == nullptr) return out;
   std::int64_t highest = 0;

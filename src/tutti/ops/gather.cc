@@ -96,7 +96,7 @@ Tensor call_along(const char* function, const Tensor& x, const Tensor& indices, 
 
 Tensor detail::take_as(const char* function, const Tensor& x, const Tensor& indices, std::int64_t axis, Site site) {
   const std::size_t along = checked_axis(function, axis, x.rank(site), site);
-  const Tensor checked = as_indices(indices, site);
+  const Tensor checked = as_indices(function, indices, site);
   OpCall call(take_row, site);
   call.called_as.function = function;
   call.add(x);
@@ -120,7 +120,7 @@ Tensor index_select(const Tensor& x, std::int64_t axis, const Tensor& indices, S
 
 Tensor take_along_axis(const Tensor& x, const Tensor& indices, std::int64_t axis, Site site) {
   const std::size_t along = checked_axis("take_along_axis", axis, x.rank(site), site);
-  const Tensor checked = detail::as_indices(indices, site);
+  const Tensor checked = detail::as_indices("take_along_axis", indices, site);
   if (x.rank() != indices.rank()) refuse_along("take_along_axis", "both need the same number of axes", x, indices, site);
   Shape from = x.shape();
   Shape to = indices.shape();
@@ -135,7 +135,7 @@ Tensor take_along_axis(const Tensor& x, const Tensor& indices, std::int64_t axis
 
 Tensor gather(const Tensor& x, std::int64_t axis, const Tensor& indices, Site site) {
   const std::size_t along = checked_axis("gather", axis, x.rank(site), site);
-  const Tensor checked = detail::as_indices(indices, site);
+  const Tensor checked = detail::as_indices("gather", indices, site);
   if (x.rank() != indices.rank()) refuse_along("gather", "both need the same number of axes", x, indices, site);
   Tensor covered = x;
   for (std::size_t i = 0; i < x.rank(); ++i) {

@@ -19,14 +19,14 @@ std::size_t axes_taken(const Index& item, Site site) {
 // Goes through the items, taking the tensor's axes one after the other.
 class Planner {
  public:
-  Planner(const Shape& shape, IndexPlan& plan, Site site)
-      : shape_(shape), strides_(dense_strides(shape)), site_(site), plan_(plan) {}
+  Planner(const char* function, const Shape& shape, IndexPlan& plan, Site site)
+      : function_(function), shape_(shape), strides_(dense_strides(shape)), site_(site), plan_(plan) {}
 
   void operator()(std::int64_t position) {
     joins_group();
     const std::int64_t size = shape_[at_];
     if (position < -size || position >= size)
-      throw InvalidArgument(index_out_of_range(position, static_cast<std::int64_t>(at_), size), site_);
+      throw InvalidArgument(text(function_, ": ", index_out_of_range(position, static_cast<std::int64_t>(at_), size)), site_);
     const std::int64_t start = position < 0 ? position + size : position;
     plan_.part.axes.push_back({start, 1, 1});
     plan_.part.dropped = static_cast<std::uint8_t>(plan_.part.dropped | 1U << at_);
@@ -35,7 +35,7 @@ class Planner {
   }
   void operator()(const Range& range) {
     ends_group();
-    keep(resolve_range(range, shape_[at_], site_));
+    keep(resolve_range(function_, range, shape_[at_], site_));
   }
   void operator()(Ellipsis) {
     ends_group();
@@ -49,19 +49,20 @@ class Planner {
   void operator()(const Tensor& tensor) {
     joins_group();
     if (tensor.dtype() != DType::boolean) {
-      plan_.indices[plan_.shape.size()] = as_indices(tensor, site_);
+      plan_.indices[plan_.shape.size()] = as_indices(function_, tensor, site_);
       plan_.has_indices = true;
       keep_axis();
       return;
     }
     if (tensor.rank() == 0)
-      throw InvalidArgument("a mask needs at least one axis; this one has none. Use where() to choose by one bool", site_);
+      throw InvalidArgument(
+          text(function_, ": a mask needs at least one axis; this one has none. Use where() to choose by one bool"), site_);
     plan_.masks[plan_.mask_count++] = {&tensor, plan_.shape.size()};
     for (std::size_t i = 0; i < tensor.rank(); ++i) {
       if (tensor.shape()[i] != shape_[at_]) {
         throw ShapeError(
-            text("a mask of shape ", to_string(tensor.shape()), " does not fit a tensor of shape ", to_string(shape_), ": axis ",
-                 at_, " has size ", shape_[at_], ", that of the mask ", tensor.shape()[i]),
+            text(function_, ": a mask of shape ", to_string(tensor.shape()), " does not fit a tensor of shape ",
+                 to_string(shape_), ": axis ", at_, " has size ", shape_[at_], ", that of the mask ", tensor.shape()[i]),
             site_);
       }
       keep_axis();
@@ -75,10 +76,11 @@ class Planner {
       taken += axes_taken(item, site_);
       ellipses += std::holds_alternative<Ellipsis>(item.item()) ? 1 : 0;
     }
-    if (ellipses > 1) throw InvalidArgument(text("an index has at most one ellipsis; this one has ", ellipses), site_);
+    if (ellipses > 1)
+      throw InvalidArgument(text(function_, ": an index has at most one ellipsis; this one has ", ellipses), site_);
     if (taken > shape_.size()) {
-      throw ShapeError(text("an index over ", taken, " axes was given to a tensor of shape ", to_string(shape_), ", which has ",
-                            shape_.size()),
+      throw ShapeError(text(function_, ": an index over ", taken, " axes was given to a tensor of shape ", to_string(shape_),
+                            ", which has ", shape_.size()),
                        site_);
     }
     left_over_ = shape_.size() - taken;
@@ -98,7 +100,8 @@ class Planner {
     if (group_ == Group::open) group_ = Group::closed;
   }
   void push(std::int64_t size, std::int64_t stride) {
-    if (plan_.shape.size() == most_axes) throw ShapeError("the index would give a view with more than 8 axes", site_);
+    if (plan_.shape.size() == most_axes)
+      throw ShapeError(text(function_, ": the index would give a view with more than 8 axes"), site_);
     plan_.names[plan_.shape.size()] = static_cast<std::int8_t>(at_);
     plan_.shape.push_back(size);
     plan_.strides.push_back(stride);
@@ -111,6 +114,7 @@ class Planner {
     ++at_;
   }
 
+  const char* function_;
   const Shape& shape_;
   const Dims strides_;
   Site site_;
@@ -122,10 +126,11 @@ class Planner {
 
 }  // namespace
 
-Tensor as_indices(const Tensor& x, Site site) {
+Tensor as_indices(const char* function, const Tensor& x, Site site) {
   if (index_dtypes.contains(x.dtype(site))) return x;
   if (integer_dtypes.contains(x.dtype())) return cast(x, DType::i32, site);
-  throw DTypeError(text("indices must be integers; these are ", to_string(x.dtype()), ". Convert with cast() first"), site);
+  throw DTypeError(
+      text(function, ": the indices must be integers; these are ", to_string(x.dtype()), ". Convert with cast() first"), site);
 }
 
 void IndexPlan::replace_mask(std::size_t number, const Tensor& positions, Site site) {
@@ -138,17 +143,17 @@ void IndexPlan::replace_mask(std::size_t number, const Tensor& positions, Site s
   has_indices = true;
 }
 
-IndexPlan plan_index(const Shape& shape, std::span<const Index> items, Site site) {
+IndexPlan plan_index(const char* function, const Shape& shape, std::span<const Index> items, Site site) {
   IndexPlan plan;
-  Planner(shape, plan, site).run(items);
+  Planner(function, shape, plan, site).run(items);
   return plan;
 }
 
-Tensor view_by(const Tensor& x, std::span<const Index> items, Site site) {
-  return slice_by(x, plan_index(x.shape(site), items, site).part, site);
+Tensor view_by(const char* function, const Tensor& x, std::span<const Index> items, Site site) {
+  return slice_by(x, plan_index(function, x.shape(site), items, site).part, site);
 }
 
-ArrangedIndex arrange(const IndexPlan& plan, Site site) {
+ArrangedIndex arrange(const char* function, const IndexPlan& plan, Site site) {
   ArrangedIndex out;
   Shape common;
   const auto push = [&](std::size_t axis) {
@@ -164,7 +169,7 @@ ArrangedIndex arrange(const IndexPlan& plan, Site site) {
     const Tensor& tensor = plan.indices[i];
     const std::optional<Shape> both = broadcast(common, tensor.shape());
     if (!both) {
-      throw ShapeError(text("index tensors of shapes ", to_string(common), " and ", to_string(tensor.shape()),
+      throw ShapeError(text(function, ": index tensors of shapes ", to_string(common), " and ", to_string(tensor.shape()),
                             " do not broadcast: sizes must be equal or 1, counted from the last axis"),
                        site);
     }
@@ -178,7 +183,8 @@ ArrangedIndex arrange(const IndexPlan& plan, Site site) {
   for (std::size_t i = out.first; i < plan.shape.size(); ++i) {
     if (!plan.indices[i].is_defined()) push(i);
   }
-  if (plan.shape.size() - out.count + common.size() > most_axes) throw ShapeError("the result would have more than 8 axes", site);
+  if (plan.shape.size() - out.count + common.size() > most_axes)
+    throw ShapeError(text(function, ": the result would have more than 8 axes"), site);
   for (std::size_t i = 0; i < out.first; ++i) out.result.push_back(out.shape[i]);
   for (const std::int64_t size : common) out.result.push_back(size);
   for (std::size_t i = out.first + out.count; i < out.shape.size(); ++i) out.result.push_back(out.shape[i]);

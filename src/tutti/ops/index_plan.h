@@ -39,11 +39,11 @@ struct IndexPlan {
   void replace_mask(std::size_t number, const Tensor& positions, Site site);
 };
 
-// Throws for items that do not fit the shape.
-IndexPlan plan_index(const Shape& shape, std::span<const Index> items, Site site);
+// Throws in the name of the function for items that do not fit the shape.
+IndexPlan plan_index(const char* function, const Shape& shape, std::span<const Index> items, Site site);
 
 // The view that is left of a tensor after integers, ranges, ellipsis and new axes; other items keep their axes.
-Tensor view_by(const Tensor& x, std::span<const Index> items, Site site);
+Tensor view_by(const char* function, const Tensor& x, std::span<const Index> items, Site site);
 
 // A plan without masks, its axes in the order kernels want: outer ..., indexed ..., inner ...
 struct ArrangedIndex {
@@ -56,9 +56,9 @@ struct ArrangedIndex {
   std::array<Tensor, most_axes> indices;       // all of one shape
   Shape result;
 };
-ArrangedIndex arrange(const IndexPlan& plan, Site site);
+ArrangedIndex arrange(const char* function, const IndexPlan& plan, Site site);
 
-// int32 or int64: what kernels take. Other integers are cast; anything else throws.
-Tensor as_indices(const Tensor& x, Site site);
+// int32 or int64: what kernels take. Other integers are cast; anything else throws in the name of the function.
+Tensor as_indices(const char* function, const Tensor& x, Site site);
 
 }  // namespace tutti::detail

@@ -8,13 +8,13 @@
 namespace tutti {
 
 Tensor detail::index_as(const char* function, const Tensor& x, std::span<const Index> items, Site site) {
-  detail::IndexPlan plan = detail::plan_index(x.shape(site), items, site);
+  detail::IndexPlan plan = detail::plan_index(function, x.shape(site), items, site);
   Tensor part = detail::slice_by(x, plan.part, site);
   if (plan.is_view()) return part;
   if (plan.is_one_mask() && plan.masks[0].tensor->rank() == plan.shape.size())
     return masked_select(part, *plan.masks[0].tensor, site);
   for (std::size_t i = 0; i < plan.mask_count; ++i) plan.replace_mask(i, nonzero(*plan.masks[i].tensor, site), site);
-  const detail::ArrangedIndex arranged = detail::arrange(plan, site);
+  const detail::ArrangedIndex arranged = detail::arrange(function, plan, site);
   return detail::gather_nd(function, permute_dims(part, arranged.axes, site), arranged.first,
                            std::span(arranged.indices).first(arranged.count), arranged.names, site);
 }
@@ -44,7 +44,7 @@ void run_pin(OpCall& call) {
 void run_contiguous(OpCall& call) {
   const Tensor x = call.tensor(0);
   LogicalDevice& here = runtime(call.site).of(x.impl().buffer()->device());
-  call.outputs.push_back(x.is_contiguous() ? x : fresh_copy(x, here, call.site));
+  call.outputs.push_back(x.is_contiguous() ? x : fresh_copy(x, here, call.site, call.function()));
 }
 
 const OpRow& pin_row = register_op({.name = "_Pin", .function = "pin", .kind = OpKind::copy, .run = run_pin});

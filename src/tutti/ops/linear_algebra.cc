@@ -193,9 +193,10 @@ Tensor tensordot(const Tensor& a, const Tensor& b, const Dims& a_axes, const Dim
   const auto kept = left.shape().view().first(left.rank() - a_axes.size());
   const auto summed = right.shape().view().first(b_axes.size());
   const auto right_kept = right.shape().view().subspan(b_axes.size());
+  if (kept.size() + right_kept.size() > most_axes) throw ShapeError("tensordot: the result would have more than 8 axes", site);
   Shape shape;
-  for (const std::int64_t size : kept) shape.push_back(size, site);
-  for (const std::int64_t size : right_kept) shape.push_back(size, site);
+  for (const std::int64_t size : kept) shape.push_back(size);
+  for (const std::int64_t size : right_kept) shape.push_back(size);
   const Tensor flat = matmul(reshape(left, {product(kept), product(summed)}, site),
                              reshape(right, {product(summed), product(right_kept)}, site), site);
   return reshape(flat, shape, site);

@@ -137,8 +137,8 @@ Tensor tile_axis(const Tensor& x, std::size_t axis, std::int64_t times, Site sit
   const Around sizes = around(x.shape(), axis);
   Shape shape = x.shape();
   shape[axis] *= times;
-  const Tensor flat = reshape(x, {sizes.outer, 1, sizes.size * sizes.inner}, site);
-  return reshape(broadcast_to(flat, {sizes.outer, times, sizes.size * sizes.inner}, site), shape, site);
+  const Tensor flat = detail::reshape_as("tile", x, {sizes.outer, 1, sizes.size * sizes.inner}, site);
+  return detail::reshape_as("tile", broadcast_to(flat, {sizes.outer, times, sizes.size * sizes.inner}, site), shape, site);
 }
 
 }  // namespace
@@ -188,7 +188,7 @@ Tensor roll(const Tensor& x, const Dims& shifts, const Dims& axes, Site site) {
 
 Tensor repeat(const Tensor& x, std::int64_t times, std::optional<std::int64_t> axis, Site site) {
   if (times < 0) throw InvalidArgument(text("repeat: ", times, " times is less than none"), site);
-  if (!axis) return repeat(reshape(x, {x.size(site)}, site), times, 0, site);
+  if (!axis) return repeat(detail::reshape_as("repeat", x, {x.size(site)}, site), times, 0, site);
   const std::size_t at = checked_axis("repeat", *axis, x.rank(site), site);
   Shape shape = x.shape();
   if (__builtin_mul_overflow(shape[at], times, &shape[at])) shape[at] = -1;
@@ -196,9 +196,9 @@ Tensor repeat(const Tensor& x, std::int64_t times, std::optional<std::int64_t> a
   const bool has_room = x.rank() < most_axes;
   const Around sizes = around(x.shape(), at);
   const Tensor loose = has_room ? expand_dims(x, static_cast<std::int64_t>(at) + 1, site)
-                                : reshape(x, {sizes.outer, sizes.size, 1, sizes.inner}, site);
+                                : detail::reshape_as("repeat", x, {sizes.outer, sizes.size, 1, sizes.inner}, site);
   const Shape grown = has_room ? with_axis(x.shape(), at + 1, times) : Shape{sizes.outer, sizes.size, times, sizes.inner};
-  return reshape(broadcast_to(loose, grown, site), shape, site);
+  return detail::reshape_as("repeat", broadcast_to(loose, grown, site), shape, site);
 }
 
 Tensor tile(const Tensor& x, const Dims& repetitions, Site site) {
@@ -217,7 +217,7 @@ Tensor tile(const Tensor& x, const Dims& repetitions, Site site) {
     if (times[i] != 1 && from[i] != 1) ++loose_rank;
   }
   check_grown("tile", shape, site);
-  Tensor out = reshape(x, from, site);
+  Tensor out = detail::reshape_as("tile", x, from, site);
   if (loose_rank <= most_axes) {
     // A new axis in front of each one that is repeated; an axis of size 1 grows by itself.
     Shape loose;
@@ -230,7 +230,7 @@ Tensor tile(const Tensor& x, const Dims& repetitions, Site site) {
       loose.push_back(from[i]);
       grown.push_back(from[i] == 1 ? times[i] : from[i]);
     }
-    return reshape(broadcast_to(reshape(out, loose, site), grown, site), shape, site);
+    return detail::reshape_as("tile", broadcast_to(reshape(out, loose, site), grown, site), shape, site);
   }
   for (std::size_t i = rank; i-- > 0;) {
     if (times[i] != 1) out = tile_axis(out, i, times[i], site);

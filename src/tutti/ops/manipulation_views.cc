@@ -39,7 +39,7 @@ Tensor flip(const Tensor& x, const Dims& axes, Site site) {
   const auto is_named = detail::named_axes("flip", axes, x.rank(site), site);
   SliceAttributes part = detail::whole(x.shape());
   for (std::size_t i = 0; i < x.rank(); ++i) {
-    if (is_named[i]) part.axes[i] = resolve_range({{}, {}, -1}, x.shape()[i], site);
+    if (is_named[i]) part.axes[i] = resolve_range("flip", {{}, {}, -1}, x.shape()[i], site);
   }
   return detail::slice_by(x, part, site);
 }

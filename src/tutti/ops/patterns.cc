@@ -32,7 +32,7 @@ constexpr std::int64_t largest_index = std::numeric_limits<std::int64_t>::max();
 Tensor make_range(const char* function, const RangeAttributes& range, std::int64_t count, DType dtype, Site site,
                   const Tensor* like = nullptr) {
   const OutputSpec spec{dtype, {count}};
-  checked_bytes(dtype, spec.shape, site);
+  checked_bytes(function != nullptr ? function : "arange", dtype, spec.shape, site);
   OpCall call(range_row, site);
   call.called_as.function = function;
   call.attributes = Attributes(range);
@@ -145,7 +145,7 @@ Tensor eye(std::int64_t rows, const EyeOptions& options, Site site) { return eye
 
 Tensor eye(std::int64_t rows, std::int64_t columns, const EyeOptions& options, Site site) {
   const Shape shape{rows, columns};
-  checked_bytes(options.dtype, shape, site);
+  checked_bytes("eye", options.dtype, shape, site);
   return band("eye", broadcast_to(ones({}, options.dtype, site), shape, site), options.offset, options.offset, site);
 }
 
@@ -153,6 +153,7 @@ Tensor tril(const Tensor& x, std::int64_t offset, Site site) { return band("tril
 Tensor triu(const Tensor& x, std::int64_t offset, Site site) { return band("triu", x, offset, largest_index, site); }
 
 std::vector<Tensor> meshgrid(std::span<const Tensor> vectors, const MeshgridOptions& options, Site site) {
+  if (vectors.size() > most_axes) throw ShapeError("meshgrid: the results would have more than 8 axes", site);
   Shape grid;
   for (const Tensor& x : vectors) {
     if (x.rank(site) > 1) throw ShapeError(text("meshgrid takes vectors; one has the shape ", to_string(x.shape())), site);
@@ -161,7 +162,7 @@ std::vector<Tensor> meshgrid(std::span<const Tensor> vectors, const MeshgridOpti
                             to_string(x.dtype())),
                        site);
     }
-    grid.push_back(x.size(), site);
+    grid.push_back(x.size());
   }
   const bool swaps = options.indexing == Indexing::xy && vectors.size() > 1;
   if (swaps) std::swap(grid[0], grid[1]);

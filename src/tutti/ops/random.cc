@@ -30,7 +30,7 @@ template <class Draw>
 Tensor drawn(const OpRow& row, DType dtype, const Shape& shape, const detail::DrawSource& source, std::int64_t per_block,
              Draw attributes, Site site) {
   const OutputSpec spec{dtype, shape};
-  checked_bytes(dtype, shape, site);
+  checked_bytes(source.function, dtype, shape, site);
   OpCall call(row, site);
   detail::set_numbers(call, attributes, source, *element_count(shape), per_block);
   call.wanted = &spec;

@@ -16,7 +16,7 @@ namespace detail {
 Tensor start_to_host(const Tensor& x, Site site) {
   Device& device = x.impl(site).buffer()->device();
   if (thread_state.listener != nullptr) [[unlikely]]
-    thread_state.listener->refuse(x.impl().buffer()->made_by(), site,
+    thread_state.listener->refuse(x.impl().buffer()->made_by().function, site,
                                   "the host reads its value; return the tensor and read it outside");
   if (device.memory().is_host_visible()) {
     if (x.is_contiguous()) [[likely]]

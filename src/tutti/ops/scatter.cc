@@ -75,15 +75,15 @@ const std::array<const OpRow*, 5> rows{&scatter_row("TensorScatterUpdate"), &sca
 
 }  // namespace
 
-Tensor detail::values_for(const Tensor& given, DType dtype, const Shape& places, Site site) {
+Tensor detail::values_for(const char* function, const Tensor& given, DType dtype, const Shape& places, Site site) {
   if (promote(given.dtype(site), dtype) != dtype) {
-    throw DTypeError(text("values of dtype ", to_string(given.dtype()), " were given to a tensor of dtype ", to_string(dtype),
-                          ", which does not hold them. Convert with cast() first"),
+    throw DTypeError(text(function, ": values of dtype ", to_string(given.dtype()), " were given to a tensor of dtype ",
+                          to_string(dtype), ", which does not hold them. Convert with cast() first"),
                      site);
   }
   const std::optional<Shape> common = broadcast(given.shape(), places);
   if (!common || !(*common == places)) {
-    throw ShapeError(text("values of shape ", to_string(given.shape()), " do not broadcast to ", to_string(places),
+    throw ShapeError(text(function, ": values of shape ", to_string(given.shape()), " do not broadcast to ", to_string(places),
                           ", the shape of the places they are for"),
                      site);
   }
@@ -101,7 +101,7 @@ Tensor detail::scatter_values(const char* function, const TensorArg& x, const Sc
   if (values.is_number()) {
     call.add(scalar_input(values.number(), dtype, site));
   } else {
-    held = values_for(values.tensor(), dtype, places, site);
+    held = values_for(function, values.tensor(), dtype, places, site);
     call.add(held);
   }
   for (const Tensor& each : indices) call.add(each);
@@ -113,10 +113,10 @@ Tensor detail::scatter_values(const char* function, const TensorArg& x, const Sc
 
 Tensor scatter(TensorArg x, std::int64_t axis, const Tensor& indices, TensorArg values, const ScatterOptions& options,
                Site site) {
-  if (x.is_number()) throw InvalidArgument("scatter changes places of a tensor; a number was given", site);
+  if (x.is_number()) throw InvalidArgument("scatter: it changes places of a tensor; a number was given", site);
   const Shape shape = x.tensor().shape(site);
   const std::size_t along = checked_axis("scatter", axis, shape.size(), site);
-  const Tensor checked = detail::as_indices(indices, site);
+  const Tensor checked = detail::as_indices("scatter", indices, site);
   bool fits = indices.rank() == shape.size();
   for (std::size_t i = 0; fits && i < shape.size(); ++i) fits = i == along || indices.shape()[i] <= shape[i];
   if (!fits) {

@@ -21,7 +21,7 @@ Tensor scatter(TensorArg x, std::int64_t axis, const Tensor& indices, TensorArg 
 
 namespace detail {
 // Values as a tensor of that dtype, broadcast to `places` but where they are one. Throws where dtype or shape do not allow it.
-Tensor values_for(const Tensor& values, DType dtype, const Shape& places, Site site);
+Tensor values_for(const char* function, const Tensor& values, DType dtype, const Shape& places, Site site);
 // The values are broadcast to `places`, the shape of what the attributes and indices name, and take the dtype of x.
 Tensor scatter_values(const char* function, const TensorArg& x, const ScatterAttributes& attributes,
                       std::span<const Tensor> indices, const Shape& places, const TensorArg& values, Site site);

@@ -68,6 +68,13 @@ const OpRow& masked_select_row =
 const OpRow& repeat_row =
     register_op({.name = "RepeatIndices", .function = "repeat_interleave", .infer = infer_repeat, .strided = true});
 
+Tensor count_as(const char* function, const Tensor& x, Site site) {
+  OpCall call(count_row, site);
+  call.called_as.function = function;
+  call.add(x);
+  return dispatch_one(call);
+}
+
 NonzeroResult call_nonzero(const Tensor& x, const NonzeroAttributes& attributes, Site site) {
   OpCall call(nonzero_row, site);
   call.add(x);
@@ -109,7 +116,8 @@ MaskedSelectResult call_masked_select(const MaskedPair& pair, const MaskedSelect
 Tensor repeat_each(const Tensor& x, std::size_t axis, std::int64_t times, Site site) {
   Shape result = x.shape();
   result[axis] *= times;
-  if (!element_count(result)) throw ShapeError(text("repeating ", times, " times gives too many elements"), site);
+  if (!element_count(result))
+    throw ShapeError(text("repeat_interleave: repeating ", times, " times gives too many elements"), site);
   const Shape& from = x.shape();
   Shape before(from.view().first(axis + 1));
   Shape after(from.view().subspan(axis + 1));
@@ -125,7 +133,8 @@ Tensor repeat_each(const Tensor& x, std::size_t axis, std::int64_t times, Site s
     with_axis.push_back(size);
     repeated.push_back(size);
   }
-  return reshape(broadcast_to(reshape(x, with_axis, site), repeated, site), result, site);
+  const Tensor loose = detail::reshape_as("repeat_interleave", x, with_axis, site);
+  return detail::reshape_as("repeat_interleave", broadcast_to(loose, repeated, site), result, site);
 }
 
 [[noreturn]] void refuse_repeats(const std::string& why, Site site) { throw InvalidArgument("repeat_interleave: " + why, site); }
@@ -147,7 +156,7 @@ RepeatPlan plan_repeats(const Tensor& x, const TensorArg& repeats, std::optional
     return plan;
   }
   const std::int64_t size = plan.from.shape()[plan.axis];
-  const Tensor counts = detail::as_indices(repeats.tensor(), site);
+  const Tensor counts = detail::as_indices("repeat_interleave", repeats.tensor(), site);
   if (counts.rank() > 1 || (counts.size() != 1 && counts.size() != size)) {
     refuse_repeats(text("the repeats must be a number or have one element for each of the ", size,
                         " along the axis; their shape is ", to_string(counts.shape())),
@@ -168,14 +177,10 @@ RepeatResult call_repeat(const Tensor& counts, const RepeatAttributes& attribute
 
 }  // namespace
 
-Tensor count_nonzero(const Tensor& x, Site site) {
-  OpCall call(count_row, site);
-  call.add(x);
-  return dispatch_one(call);
-}
+Tensor count_nonzero(const Tensor& x, Site site) { return count_as("count_nonzero", x, site); }
 
 Tensor nonzero(const Tensor& x, Site site) {
-  const std::int64_t count = detail::read_count(count_nonzero(x, site), site);
+  const std::int64_t count = detail::read_count(count_as("nonzero", x, site), site);
   return call_nonzero(x, {.count = count}, site).positions;
 }
 
@@ -189,7 +194,7 @@ Tensor detail::positions_of(const Tensor& mask, std::int64_t count, Site site) {
 
 Tensor masked_select(const Tensor& x, const Tensor& mask, Site site) {
   const MaskedPair pair = broadcast_mask("masked_select", x, mask, site);
-  const std::int64_t count = detail::read_count(count_nonzero(pair.mask, site), site);
+  const std::int64_t count = detail::read_count(count_as("masked_select", pair.mask, site), site);
   return call_masked_select(pair, {.size = count}, {.kind = DTypeKind::boolean}, site).values;
 }
 
@@ -207,7 +212,7 @@ Tensor masked_scatter(const Tensor& x, const Tensor& mask, const Tensor& values,
                      site);
   }
   const Tensor line = reshape(values, {-1}, site);
-  const Tensor given = detail::values_for(line, x.dtype(), line.shape(), site);
+  const Tensor given = detail::values_for("masked_scatter", line, x.dtype(), line.shape(), site);
   if (given.size() == 0) return at(x, {pair.mask}, site).set(given, site);  // for a mask that holds nowhere
   const Tensor holds = reshape(pair.mask, {-1}, site);
   const Tensor number = subtract(cumsum(holds, 0, site), 1, site);

@@ -54,10 +54,12 @@ UniqueAll find_unique(const char* function, const Tensor& x, UniqueAttributes wa
   }
   UniqueAll out;
   OpCall counting(unique_count_row, site);
+  counting.called_as.function = function;
   counting.add(sorted.values);
   out.count = dispatch_one(counting);
   if (size == nullptr) wanted.size = detail::read_count(out.count, site);
   OpCall call(unique_row, site);
+  call.called_as.function = function;
   call.add(sorted.values);
   if (sorted.indices.is_defined()) call.add(sorted.indices);
   call.attributes = Attributes(wanted);

@@ -83,7 +83,8 @@ void VariableCell::assign(const Tensor& value, Site site, bool is_given_away) {
   const std::lock_guard lock(mutex_);
   const Ref<Buffer>& memory = value.impl().buffer();
   if (is_given_away && !is_bound_ && value.shape() == shape_ && value.is_contiguous() && memory->is_unique() &&
-      !memory->is_lent() && memory->bytes() == checked_bytes(dtype_, shape_, site) && &memory->device() == &on_.device()) {
+      !memory->is_lent() && memory->bytes() == checked_bytes("assign", dtype_, shape_, site) &&
+      &memory->device() == &on_.device()) {
     current_ = make_dense(memory, dtype_, shape_);
     return;
   }

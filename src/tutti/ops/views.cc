@@ -11,40 +11,43 @@ namespace tutti {
 namespace {
 
 template <class A>
-using MakeView = Tensor (*)(const Tensor& x, const A& attributes, Site site);
+using MakeView = Tensor (*)(const Tensor& x, const A& attributes, const char* function, Site site);
 
 // A row whose calls `make` carries out, from the attributes in the call.
 template <class A, MakeView<A> make>
 const OpRow& view_row(const char* name, const char* function) {
   return register_op({.name = name, .function = function, .kind = OpKind::view, .run = [](OpCall& call) {
-                        call.outputs.push_back(make(call.tensor(0), call.attributes.as<A>(), call.site));
+                        call.outputs.push_back(make(call.tensor(0), call.attributes.as<A>(), call.function(), call.site));
                       }});
 }
 
 // Where nobody listens, no call is made.
 template <class A, MakeView<A> make>
-Tensor view(const OpRow& row, const Tensor& x, const A& attributes, Site site) {
+Tensor view(const OpRow& row, const Tensor& x, const A& attributes, Site site, const char* function = nullptr) {
   if (detail::thread_state.top == nullptr) [[likely]]
-    return make(x, attributes, site);
+    return make(x, attributes, function, site);
   OpCall call(row, site);
+  call.called_as.function = function;
   call.add(x);
   call.attributes = Attributes(attributes);
   return dispatch_one(call);
 }
 
-Tensor make_slice(const Tensor& x, const SliceAttributes& part, Site) { return detail::sliced(x, part); }
-Tensor make_permuted(const Tensor& x, const AxesAttributes& by, Site) { return detail::permuted(x, by.axes); }
-Tensor make_broadcast(const Tensor& x, const ShapeAttributes& to, Site) { return detail::broadcasted(x, to.shape); }
-Tensor make_diagonal(const Tensor& x, const DiagonalAttributes& which, Site) { return detail::diagonal_of(x, which); }
-Tensor make_region(const Tensor& x, const RegionAttributes& part, Site) {
+Tensor make_slice(const Tensor& x, const SliceAttributes& part, const char*, Site) { return detail::sliced(x, part); }
+Tensor make_permuted(const Tensor& x, const AxesAttributes& by, const char*, Site) { return detail::permuted(x, by.axes); }
+Tensor make_broadcast(const Tensor& x, const ShapeAttributes& to, const char*, Site) { return detail::broadcasted(x, to.shape); }
+Tensor make_diagonal(const Tensor& x, const DiagonalAttributes& which, const char*, Site) {
+  return detail::diagonal_of(x, which);
+}
+Tensor make_region(const Tensor& x, const RegionAttributes& part, const char*, Site) {
   return detail::view_of(x, part.shape, part.strides, x.impl().offset() + part.offset);
 }
-Tensor make_same(const Tensor& x, const ShapeAttributes& shape, Site) {
+Tensor make_same(const Tensor& x, const ShapeAttributes& shape, const char*, Site) {
   return detail::view_of(x, shape.shape, x.strides(), x.impl().offset());
 }
-Tensor make_reshaped(const Tensor& x, const ShapeAttributes& to, Site site) {
+Tensor make_reshaped(const Tensor& x, const ShapeAttributes& to, const char* function, Site site) {
   if (std::optional<Tensor> same = detail::try_reshape(x, to.shape)) return *std::move(same);
-  return *detail::try_reshape(fresh_copy(x, runtime(site).of(x.impl().buffer()->device()), site), to.shape);
+  return *detail::try_reshape(fresh_copy(x, runtime(site).of(x.impl().buffer()->device()), site, function), to.shape);
 }
 
 const OpRow& slice_row = view_row<SliceAttributes, make_slice>("StridedSlice", "slice");
@@ -80,7 +83,7 @@ Tensor stop_gradient(const Tensor& x, Site site) { return view<ShapeAttributes, 
 Tensor slice(const Tensor& x, std::int64_t axis, const Range& range, Site site) {
   const std::size_t at = checked_axis("slice", axis, x.rank(site), site);
   SliceAttributes part = detail::whole(x.shape());
-  part.axes[at] = resolve_range(range, x.shape()[at], site);
+  part.axes[at] = resolve_range("slice", range, x.shape()[at], site);
   return detail::slice_by(x, part, site);
 }
 
@@ -101,8 +104,8 @@ Tensor transpose(const Tensor& x, const Dims& axes, Site site) {
 Tensor broadcast_to(const Tensor& x, const Shape& shape, Site site) {
   const std::optional<Shape> common = element_count(shape) ? broadcast(x.shape(site), shape) : std::nullopt;
   if (!common || !(*common == shape)) {
-    throw ShapeError(text("a tensor of shape ", to_string(x.shape(site)), " cannot be broadcast to ", to_string(shape),
-                          "; an axis can grow only from size 1"),
+    throw ShapeError(text("broadcast_to: a tensor of shape ", to_string(x.shape(site)), " cannot be broadcast to ",
+                          to_string(shape), "; an axis can grow only from size 1"),
                      site);
   }
   return view<ShapeAttributes, make_broadcast>(broadcast_row, x, {shape}, site);
@@ -116,8 +119,11 @@ Tensor diagonal(const Tensor& x, const DiagonalOptions& options, Site site) {
       diagonal_row, x, {options.offset, static_cast<std::int32_t>(rows), static_cast<std::int32_t>(columns)}, site);
 }
 
-Tensor reshape(const Tensor& x, const Shape& shape, Site site) {
-  return view<ShapeAttributes, make_reshaped>(reshape_row, x, {resolve_reshape(x.shape(site), shape, site)}, site);
+Tensor reshape(const Tensor& x, const Shape& shape, Site site) { return detail::reshape_as("reshape", x, shape, site); }
+
+Tensor detail::reshape_as(const char* function, const Tensor& x, const Shape& shape, Site site) {
+  return view<ShapeAttributes, make_reshaped>(reshape_row, x, {resolve_reshape(function, x.shape(site), shape, site)}, site,
+                                              function);
 }
 
 }  // namespace tutti

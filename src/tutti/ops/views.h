@@ -35,6 +35,8 @@ Tensor stop_gradient(const Tensor& x, Site site = {});
 namespace detail {
 // A tensor of its own over the same elements, for whoever tells tensors apart.
 Tensor identity(const Tensor& x, Site site);
+// For functions that are made of a reshape: a copy of it is theirs.
+Tensor reshape_as(const char* function, const Tensor& x, const Shape& shape, Site site);
 // A part whose axes the caller has worked out.
 Tensor slice_by(const Tensor& x, const SliceAttributes& part, Site site);
 }  // namespace detail

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "tutti/base/site.h"
+#include "tutti/hal/op_name.h"
 #include "tutti/place/runtime.h"
 
 namespace tutti {
@@ -32,14 +33,6 @@ struct PlacementRecord {
 };
 PlacementRecord last_placement();
 
-// Both live for ever.
-struct OpName {
-  const char* row;       // TensorFlow's, for the log
-  const char* function;  // what the program called, for errors
-
-  OpName(const char* of_row, const char* called) noexcept : row(of_row), function(called) {}
-  OpName(const char* both) noexcept : OpName(both, both) {}
-};
 // What ties an op to a device; null: nothing.
 struct PlacementTies {
   LogicalDevice* variable = nullptr;  // where the variable it touches is

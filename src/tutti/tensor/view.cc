@@ -17,8 +17,8 @@ std::int64_t clamp_index(std::int64_t index, std::int64_t size, std::int64_t low
 
 }  // namespace
 
-Stretch resolve_range(const Range& range, std::int64_t size, Site site) {
-  if (range.step == 0) throw InvalidArgument("a slice needs a step other than 0", site);
+Stretch resolve_range(const char* function, const Range& range, std::int64_t size, Site site) {
+  if (range.step == 0) throw InvalidArgument(text(function, ": a slice needs a step other than 0"), site);
   const bool forward = range.step > 0;
   const std::int64_t lowest = forward ? 0 : -1;
   const std::int64_t highest = forward ? size : size - 1;
@@ -155,9 +155,10 @@ std::optional<Tensor> try_reshape(const Tensor& x, const Shape& shape) {
 
 }  // namespace detail
 
-Shape resolve_reshape(const Shape& from, const Shape& to, Site site) {
+Shape resolve_reshape(const char* function, const Shape& from, const Shape& to, Site site) {
   const auto refuse = [&](const char* why) -> Shape {
-    throw ShapeError(text("a tensor of shape ", to_string(from), " cannot be reshaped to ", to_string(to), ": ", why), site);
+    throw ShapeError(text(function, ": a tensor of shape ", to_string(from), " cannot be reshaped to ", to_string(to), ": ", why),
+                     site);
   };
   Shape out = to;
   std::optional<std::size_t> open;

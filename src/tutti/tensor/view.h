@@ -24,7 +24,7 @@ struct Stretch {
   std::int64_t count;
   std::int64_t step;  // 1 where there are fewer than two elements
 };
-Stretch resolve_range(const Range& range, std::int64_t size, Site site);
+Stretch resolve_range(const char* function, const Range& range, std::int64_t size, Site site);
 
 // One for each axis of a tensor, in order.
 class Stretches {
@@ -73,6 +73,6 @@ std::optional<Tensor> try_reshape(const Tensor& x, const Shape& shape);
 }  // namespace detail
 
 // Replaces one -1 by what is left; throws ShapeError when the counts do not match.
-Shape resolve_reshape(const Shape& from, const Shape& to, Site site);
+Shape resolve_reshape(const char* function, const Shape& from, const Shape& to, Site site);
 
 }  // namespace tutti
