@@ -62,6 +62,23 @@ TEST(FamiliarCalls, AShapeOfOneAxisIsANumber) {
   EXPECT_EQ(tile(ones(3), 2).shape(), Shape{6});
 }
 
+TEST(FamiliarCalls, ShapesAndAxesMayBeKnownOnlyAtRunTime) {
+  const std::vector<std::int64_t> sizes{2, 3};
+  const std::vector<int> axes{0, 1};
+  const std::span<const std::int64_t> some(sizes);
+  EXPECT_EQ(zeros(sizes).shape(), (Shape{2, 3}));
+  EXPECT_EQ(full(some, 7).shape(), (Shape{2, 3}));
+  EXPECT_EQ(normal(sizes).shape(), (Shape{2, 3}));
+  EXPECT_EQ(randint(sizes, 0, 5).shape(), (Shape{2, 3}));
+  const Tensor x = counted({3, 2});
+  EXPECT_EQ(reshape(x, sizes).shape(), (Shape{2, 3}));
+  EXPECT_EQ(item<float>(sum(x, axes)), 15.F);
+  EXPECT_EQ(sum(x, axes, {.keepdims = true}).shape(), (Shape{1, 1}));
+  EXPECT_EQ(transpose(x, std::vector{1, 0}).shape(), (Shape{2, 3}));
+  EXPECT_EQ(flip(x, axes).shape(), (Shape{3, 2}));
+  EXPECT_EQ(constant(std::vector(6, 1.F), sizes).shape(), (Shape{2, 3}));
+}
+
 TEST(FamiliarCalls, ANegativeIndexOfAShapeCountsFromTheEnd) {
   Shape shape{2, 3, 5};
   EXPECT_EQ(shape[-1], 5);

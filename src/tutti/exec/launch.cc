@@ -1,5 +1,7 @@
 #include "tutti/exec/launch.h"
 
+#include <span>
+
 #include "tutti/exec/footprint.h"
 #include "tutti/exec/launch_listener.h"
 #include "tutti/exec/order.h"
@@ -14,16 +16,19 @@ namespace tutti {
 namespace {
 
 void set_axes(Operand& operand, const Shape& shape, const Dims& strides, const Shape* like) {
+  const std::span sizes = shape.view();
+  const std::span steps = strides.view();
   if (like == nullptr || like == &shape || *like == shape) {
-    operand.rank = static_cast<std::uint8_t>(shape.size());
-    for (std::size_t i = 0; i < shape.size(); ++i) operand.axes[i] = {shape[i], strides[i]};
+    operand.rank = static_cast<std::uint8_t>(sizes.size());
+    for (std::size_t i = 0; i < sizes.size(); ++i) operand.axes[i] = {sizes[i], steps[i]};
     return;
   }
-  const std::size_t lead = like->size() - shape.size();
-  operand.rank = static_cast<std::uint8_t>(like->size());
-  for (std::size_t i = 0; i < like->size(); ++i) {
-    const bool grown = i < lead || shape[i - lead] != (*like)[i];
-    operand.axes[i] = {(*like)[i], grown ? 0 : strides[i - lead]};
+  const std::span wanted = like->view();
+  const std::size_t lead = wanted.size() - sizes.size();
+  operand.rank = static_cast<std::uint8_t>(wanted.size());
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    const bool grown = i < lead || sizes[i - lead] != wanted[i];
+    operand.axes[i] = {wanted[i], grown ? 0 : steps[i - lead]};
   }
 }
 

@@ -36,6 +36,8 @@ class ReducedAxes {
   explicit ReducedAxes(T axis) = delete;
   ReducedAxes(std::initializer_list<std::int64_t> axes, Site site = {}) : axes_(axes, site) {}
   ReducedAxes(const Dims& axes) : axes_(axes) {}
+  template <detail::IntegerList T>
+  ReducedAxes(const T& axes, Site site = {}) : axes_(axes, site) {}
 
   // As a bit mask. Throws ShapeError, in the name of the function that was called.
   [[nodiscard]] std::uint32_t mask(const char* function, std::size_t rank, Site site) const;
