@@ -79,6 +79,22 @@ TEST(FamiliarCalls, ShapesAndAxesMayBeKnownOnlyAtRunTime) {
   EXPECT_EQ(constant(std::vector(6, 1.F), sizes).shape(), (Shape{2, 3}));
 }
 
+TEST(FamiliarCalls, WhatMayBeLeftOut) {
+  const Tensor x = counted({1, 1, 4, 4});
+  const Tensor weight = ones({1, 1, 2, 2});
+  EXPECT_EQ(values(conv2d(x, weight, {.stride = 2})), values(conv2d(x, weight, {}, {.stride = 2})));
+  EXPECT_EQ(conv2d(x, weight, {}).shape(), (Shape{1, 1, 3, 3})) << "an absent bias";
+  EXPECT_EQ(conv2d(x, weight, Conv2dOptions{.padding = 1}).shape(), (Shape{1, 1, 5, 5}));
+  const Tensor y = counted({2, 3});
+  EXPECT_EQ(values(linear(y, transpose(y))), values(matmul(y, transpose(y))));
+  EXPECT_EQ(linear(ones({2, 2, 3}), ones({3, 4})).shape(), (Shape{2, 2, 4}));
+  EXPECT_REFUSED_HERE(ShapeError, "linear: x needs at least one axis and the weight two", linear(y, ones({3})));
+  EXPECT_REFUSED_HERE(DTypeError, "linear: floating dtypes are needed", linear(arange(3), ones({3, 2}, DType::i64)));
+  EXPECT_EQ(values(clip(y, 2)), (std::vector{2.F, 2.F, 2.F, 3.F, 4.F, 5.F}));
+  EXPECT_EQ(values(pad(y, 1)), values(pad(y, {{1, 1}})));
+  EXPECT_EQ(values(pad(counted({1}), 1, 7)), (std::vector{7.F, 0.F, 7.F}));
+}
+
 TEST(FamiliarCalls, ANegativeIndexOfAShapeCountsFromTheEnd) {
   Shape shape{2, 3, 5};
   EXPECT_EQ(shape[-1], 5);

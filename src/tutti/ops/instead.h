@@ -4,6 +4,7 @@
 
 #include <concepts>
 #include <initializer_list>
+#include <vector>
 
 #include "tutti/ops/index.h"
 #include "tutti/ops/instead_operators.h"
@@ -11,6 +12,13 @@
 #include "tutti/ops/tensor_arg.h"
 
 namespace tutti {
+
+namespace detail {
+struct AnyNumber {
+  template <Number T>
+  AnyNumber(T) noexcept {}
+};
+}  // namespace detail
 
 // The body of such a function. `T`: a parameter of its template, so that nothing is said before the call is made.
 #define TUTTI_INSTEAD(T, ...)                 \
@@ -49,6 +57,35 @@ template <Number A, Number B>
 Tensor normal(A, B, const Shape&) {
   TUTTI_INSTEAD(A, "write normal({3}, {.mean = 0, .stddev = 1}): the shape comes first");
 }
+
+#define TUTTI_BOUNDS(function, options)                                                \
+  template <Number A>                                                                  \
+  Tensor function(const Shape&, A) {                                                   \
+    TUTTI_INSTEAD(A, "write " #function "({3}, " options "): options by their names"); \
+  }                                                                                    \
+  template <Number A, Number B>                                                        \
+  Tensor function(const Shape&, A, B) {                                                \
+    TUTTI_INSTEAD(A, "write " #function "({3}, " options "): options by their names"); \
+  }
+TUTTI_BOUNDS(uniform, "{.low = 0, .high = 1}")
+TUTTI_BOUNDS(normal, "{.mean = 0, .stddev = 1}")
+#undef TUTTI_BOUNDS
+template <std::integral A>
+Tensor randint(const Shape&, A) {
+  TUTTI_INSTEAD(A, "write randint({3}, 0, 10): both bounds, the lower one first");
+}
+
+// Braces with numbers of several types.
+#define TUTTI_MIXED "write constant({1.0, 2.5}): numbers of one type, for another dtype constant({1.0, 2.5}, DType::f32)"
+template <class T = void, class... Others>
+Tensor constant(std::initializer_list<detail::AnyNumber>, const Others&...) {
+  TUTTI_INSTEAD(T*, TUTTI_MIXED);
+}
+template <class T = void>
+Tensor constant(std::initializer_list<detail::AnyNumber>, const Shape&) {
+  TUTTI_INSTEAD(T*, TUTTI_MIXED);
+}
+#undef TUTTI_MIXED
 
 template <std::integral A, std::integral B, std::integral C, class... Others>
 Tensor eye(A, B, C, Others...) {
@@ -150,6 +187,25 @@ Tensor concat(const Tensor&, const T&, Others...) {
 template <std::same_as<Tensor> T, class... Others>
 Tensor stack(const Tensor&, const T&, Others...) {
   TUTTI_INSTEAD(T, "write stack({a, b}, axis): the tensors go in braces");
+}
+
+template <std::same_as<Tensor> T, class... Others>
+std::vector<Tensor> meshgrid(const Tensor&, const T&, const Others&...) {
+  TUTTI_INSTEAD(T, "write meshgrid({x, y}): the tensors go in braces");
+}
+
+#define TUTTI_TOLERANCES(function)                                               \
+  template <Number A, class... Others>                                           \
+  Tensor function(TensorArg, TensorArg, A, Others...) {                          \
+    TUTTI_INSTEAD(A, "write " #function "(x, y, {.rtol = 1e-5, .atol = 1e-8})"); \
+  }
+TUTTI_TOLERANCES(isclose)
+TUTTI_TOLERANCES(allclose)
+#undef TUTTI_TOLERANCES
+
+template <std::integral A>
+Tensor round(TensorArg, A) {
+  TUTTI_INSTEAD(A, "write round(x * 100) / 100: it takes no number of decimals");
 }
 
 template <std::same_as<Tensor> T>

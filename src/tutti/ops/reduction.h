@@ -18,7 +18,9 @@ template <class T>
 concept AxisNumber = std::integral<T> && !std::same_as<T, bool>;
 template <class T>
 struct OptionsForAxes {
-  static_assert(sizeof(T) == 0, "write all_axes before the options: var(x, all_axes, {.correction = 1})");
+  static_assert(
+      sizeof(T) == 0,
+      "write the axis by itself, and all_axes before options: as in sum(x, 1), as in var(x, all_axes, {.correction = 1})");
   static constexpr bool is_refused = true;
 };
 }  // namespace detail
