@@ -1,7 +1,5 @@
 #include "tutti/exec/launch.h"
 
-#include <span>
-
 #include "tutti/exec/footprint.h"
 #include "tutti/exec/launch_listener.h"
 #include "tutti/exec/order.h"
@@ -15,18 +13,19 @@ namespace tutti {
 
 namespace {
 
-void set_axes(Operand& operand, const Shape& shape, const Dims& strides, const Shape* like) {
-  const std::span sizes = shape.view();
-  const std::span steps = strides.view();
+// Plain pointers: every operand of every op comes by.
+inline void set_axes(Operand& operand, const Shape& shape, const Dims& strides, const Shape* like) {
+  const std::int64_t* sizes = shape.begin();
+  const std::int64_t* steps = strides.begin();
   if (like == nullptr || like == &shape || *like == shape) {
-    operand.rank = static_cast<std::uint8_t>(sizes.size());
-    for (std::size_t i = 0; i < sizes.size(); ++i) operand.axes[i] = {sizes[i], steps[i]};
+    operand.rank = static_cast<std::uint8_t>(shape.size());
+    for (std::size_t i = 0; i < shape.size(); ++i) operand.axes[i] = {sizes[i], steps[i]};
     return;
   }
-  const std::span wanted = like->view();
-  const std::size_t lead = wanted.size() - sizes.size();
-  operand.rank = static_cast<std::uint8_t>(wanted.size());
-  for (std::size_t i = 0; i < wanted.size(); ++i) {
+  const std::int64_t* wanted = like->begin();
+  const std::size_t lead = like->size() - shape.size();
+  operand.rank = static_cast<std::uint8_t>(like->size());
+  for (std::size_t i = 0; i < like->size(); ++i) {
     const bool grown = i < lead || sizes[i - lead] != wanted[i];
     operand.axes[i] = {wanted[i], grown ? 0 : steps[i - lead]};
   }
