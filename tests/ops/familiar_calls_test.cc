@@ -77,6 +77,7 @@ TEST(FamiliarCalls, ShapesAndAxesMayBeKnownOnlyAtRunTime) {
   EXPECT_EQ(transpose(x, std::vector{1, 0}).shape(), (Shape{2, 3}));
   EXPECT_EQ(flip(x, axes).shape(), (Shape{3, 2}));
   EXPECT_EQ(constant(std::vector(6, 1.F), sizes).shape(), (Shape{2, 3}));
+  EXPECT_EQ(constant({1, 2, 3, 4, 5, 6}, sizes).shape(), (Shape{2, 3}));
 }
 
 TEST(FamiliarCalls, WhatMayBeLeftOut) {
