@@ -145,6 +145,18 @@ TEST_P(OwnOp, WhoseKernelReadsAnOperandAsAnotherDtype) {
   call_op("AsBytes", {ones({2}, DType::boolean)})[0].sync();
 }
 
+TEST_P(OwnOp, WhoseKernelAsksForAnOperandThatTheCallHasNot) {
+  const Kernel third_output = [](const KernelCall& call, KernelContext&) { call.out(2).as<float>()[0] = 7; };
+  const Kernel fourth_input = [](const KernelCall& call, KernelContext&) { *call.out().as<float>() = *call.in(3).as<float>(); };
+  register_op({.name = "ThirdOutput", .infer = infer_same}, {.cpu = third_output, .sim = third_output});
+  register_op({.name = "FourthInput", .infer = infer_same}, {.cpu = fourth_input, .sim = fourth_input});
+  const Tensor x = ones({2});
+  EXPECT_REFUSED(KernelFailed, "the kernel asked for output #2 of a call with 1 output; they count from 0",
+                 read<float>(call_op("ThirdOutput", {x})[0]));
+  EXPECT_REFUSED(KernelFailed, "the kernel asked for input #3 of a call with 1 input; they count from 0",
+                 read<float>(call_op("FourthInput", {x})[0]));
+}
+
 TEST_P(OwnOp, WhoseInferenceThrows) {
   register_op({.name = "ThrowsStandard", .infer = [](Inference&) { throw std::length_error("too long"); }}, everywhere);
   register_op({.name = "ThrowsNumber", .infer = [](Inference&) { throw 7; }}, everywhere);

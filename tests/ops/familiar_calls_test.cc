@@ -62,6 +62,40 @@ TEST(FamiliarCalls, AShapeOfOneAxisIsANumber) {
   EXPECT_EQ(tile(ones(3), 2).shape(), Shape{6});
 }
 
+TEST(FamiliarCalls, ShapesAndAxesMayBeKnownOnlyAtRunTime) {
+  const std::vector<std::int64_t> sizes{2, 3};
+  const std::vector<int> axes{0, 1};
+  const std::span<const std::int64_t> some(sizes);
+  EXPECT_EQ(zeros(sizes).shape(), (Shape{2, 3}));
+  EXPECT_EQ(full(some, 7).shape(), (Shape{2, 3}));
+  EXPECT_EQ(normal(sizes).shape(), (Shape{2, 3}));
+  EXPECT_EQ(randint(sizes, 0, 5).shape(), (Shape{2, 3}));
+  const Tensor x = counted({3, 2});
+  EXPECT_EQ(reshape(x, sizes).shape(), (Shape{2, 3}));
+  EXPECT_EQ(item<float>(sum(x, axes)), 15.F);
+  EXPECT_EQ(sum(x, axes, {.keepdims = true}).shape(), (Shape{1, 1}));
+  EXPECT_EQ(transpose(x, std::vector{1, 0}).shape(), (Shape{2, 3}));
+  EXPECT_EQ(flip(x, axes).shape(), (Shape{3, 2}));
+  EXPECT_EQ(constant(std::vector(6, 1.F), sizes).shape(), (Shape{2, 3}));
+  EXPECT_EQ(constant({1, 2, 3, 4, 5, 6}, sizes).shape(), (Shape{2, 3}));
+}
+
+TEST(FamiliarCalls, WhatMayBeLeftOut) {
+  const Tensor x = counted({1, 1, 4, 4});
+  const Tensor weight = ones({1, 1, 2, 2});
+  EXPECT_EQ(values(conv2d(x, weight, {.stride = 2})), values(conv2d(x, weight, {}, {.stride = 2})));
+  EXPECT_EQ(conv2d(x, weight, {}).shape(), (Shape{1, 1, 3, 3})) << "an absent bias";
+  EXPECT_EQ(conv2d(x, weight, Conv2dOptions{.padding = 1}).shape(), (Shape{1, 1, 5, 5}));
+  const Tensor y = counted({2, 3});
+  EXPECT_EQ(values(linear(y, transpose(y))), values(matmul(y, transpose(y))));
+  EXPECT_EQ(linear(ones({2, 2, 3}), ones({3, 4})).shape(), (Shape{2, 2, 4}));
+  EXPECT_REFUSED_HERE(ShapeError, "linear: x needs at least one axis and the weight two", linear(y, ones({3})));
+  EXPECT_REFUSED_HERE(DTypeError, "linear: floating dtypes are needed", linear(arange(3), ones({3, 2}, DType::i64)));
+  EXPECT_EQ(values(clip(y, 2)), (std::vector{2.F, 2.F, 2.F, 3.F, 4.F, 5.F}));
+  EXPECT_EQ(values(pad(y, 1)), values(pad(y, {{1, 1}})));
+  EXPECT_EQ(values(pad(counted({1}), 1, 7)), (std::vector{7.F, 0.F, 7.F}));
+}
+
 TEST(FamiliarCalls, ANegativeIndexOfAShapeCountsFromTheEnd) {
   Shape shape{2, 3, 5};
   EXPECT_EQ(shape[-1], 5);

@@ -63,7 +63,7 @@ void refused(const tt::Tensor& x, const tt::Tensor& i) {
   (void)tt::read(x);               // write read<float>(x)
   (void)tt::read_async(x);         // write read_async<float>(x)
   (void)tt::try_read(x);           // write try_read<float>(x)
-  tt::constant({1, 0L});           // no matching function for call to
+  tt::constant({1, 0L});           // write constant({1.0, 2.5}): numbers of one type
   tt::parameters(Closed(x));       // give this class an each_member
   tt::save("a", Closed(x));        // give this class an each_member
 }
@@ -78,15 +78,22 @@ void refused_results(const tt::Tensor& x) {
 }
 
 void refused_options(const tt::Tensor& x) {
-  tt::var(x, {.correction = 1});                    // write all_axes before the options: var(x, all_axes,
-  tt::std(x, {.correction = 1, .keepdims = true});  // write all_axes before the options: std(x, all_axes,
-  tt::max(x, {.keepdims = 1U});                     // write all_axes before the options
-  tt::min(x, {.keepdims = true});                   // write all_axes before the options: min(x, all_axes,
-  tt::mean(x, {.keepdims = false});                 // write all_axes before the options: mean(x, all_axes,
-  tt::sum(x, {.dtype = tt::DType::f32});            // write all_axes before the options: sum(x, all_axes,
-  tt::logsumexp(x, {.keepdims = true});             // write all_axes before the options
-  tt::vector_norm(x, {.ord = 1L});                  // write all_axes before the options
-  tt::argmax(x, {.keepdims = true});                // write argmax(x, 0, {.keepdims = true})
+  tt::var(x, {.correction = 1});                    // write the axis by itself, and all_axes before options
+  tt::std(x, {.correction = 1, .keepdims = true});  // write the axis by itself, and all_axes before options
+  tt::max(x, {.keepdims = 1U});                     // write the axis by itself, and all_axes before options
+  tt::min(x, {.keepdims = true});         // write the axis by itself, and all_axes before options: min(x, 1), min(x, all_axes,
+  tt::mean(x, {.keepdims = false});       // write the axis by itself, and all_axes before options: mean(x, 1), mean(x, all_axes,
+  tt::sum(x, {.dtype = tt::DType::f32});  // write the axis by itself, and all_axes before options: sum(x, 1), sum(x, all_axes,
+  tt::logsumexp(x, {.keepdims = true});   // write the axis by itself, and all_axes before options
+  tt::vector_norm(x, {.ord = 1L});        // write the axis by itself, and all_axes before options
+  tt::all(x, {.axis = std::int16_t{1}});  // write the axis by itself, and all_axes before options
+  tt::count_nonzero(x, {.dim = 1LL});     // write the axis by itself, and all_axes before options
+  tt::any(x, {.keepdim = true});          // write the axis by itself, and all_axes before options: any(x, 1), any(x, all_axes,
+  tt::prod(x, {.axis = 1, .keepdims = true});  // write the axis by itself, and all_axes before options: prod(x, 1)
+  tt::sum(x, {0}, true);                       // write sum(x, {0, 1}, {.keepdims = true})
+  tt::max(x, tt::all_axes, true);              // write max(x, {0, 1}, {.keepdims = true})
+  tt::argmin(x, {.axis = 1});                  // write argmin(x, 0, {.keepdims = true})
+  tt::argmax(x, {.keepdims = true});           // write argmax(x, 0, {.keepdims = true})
 }
 
 void refused_habits(const tt::Tensor& x, const tt::Tensor& y) {
@@ -107,4 +114,23 @@ void refused_habits(const tt::Tensor& x, const tt::Tensor& y) {
   (void)(x || true);                            // write logical_or(a, b)
   (void)!x;                                     // write logical_not(x)
   (void)float(x);                               // write item<float>(x)
+  tt::randint({3}, 10);                         // write randint({3}, 0, 10): both bounds
+  tt::uniform({3}, 0, 1);                       // write uniform({3}, {.low = 0, .high = 1})
+  tt::uniform({3}, 2.0);                        // write uniform({3}, {.low = 0, .high = 1})
+  tt::normal({3}, 0.0, 1.0);                    // write normal({3}, {.mean = 0, .stddev = 1})
+  tt::meshgrid(x, y);                           // write meshgrid({x, y})
+  tt::round(x, 2);                              // write round(x * 100) / 100
+  tt::allclose(x, y, 1e-3);                     // write allclose(x, y, {.rtol = 1e-5, .atol = 1e-8})
+  tt::isclose(x, y, 1e-3, 1e-5);                // write isclose(x, y, {.rtol = 1e-5, .atol = 1e-8})
+  tt::constant({1, 2.5}, tt::DType::f32);       // write constant({1.0, 2.5}): numbers of one type
+  tt::constant({1, 2, 3, 4.5}, {2, 2});         // write constant({1.0, 2.5}): numbers of one type
+}
+
+void refused_on_variables(tt::Variable& v, const tt::Tensor& x) {
+  v = x;   // write v.assign(x)
+  v = 1;   // write v.assign(x)
+  v += 1;  // write v.assign_add(x)
+  v -= x;  // write v.assign_add(-x)
+  v *= 2;  // write v.assign(v * x)
+  v /= 2;  // write v.assign(v / x)
 }

@@ -3,7 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <limits>
+#include <span>
+#include <string>
+#include <type_traits>
 #include <vector>
 
 #include "tutti/base/error.h"
@@ -58,6 +62,39 @@ TEST(Shape, OfMoreThanEightAxesIsRefusedWhereItIsWritten) {
     EXPECT_STREQ(e.site().file(), __FILE__);
   }
   EXPECT_EQ(Shape(std::vector<std::int64_t>(8, 1)).size(), 8U);
+}
+
+TEST(Shape, RefusesAPlaceThatItHasNotWhereItIsAsked) {
+  Shape shape{2, 3};
+  const auto message = [](const auto& ask) -> std::string {
+    try {
+      ask();
+    } catch (const ShapeError& e) {
+      EXPECT_STREQ(e.site().file(), __FILE__);
+      return e.message();
+    }
+    return "";
+  };
+  EXPECT_EQ(message([&] { (void)shape[5]; }), "[5] was asked of (2, 3), which has 2; use -2 to 1");
+  EXPECT_EQ(message([&] { (void)shape[2U]; }), "[2] was asked of (2, 3), which has 2; use -2 to 1");
+  EXPECT_EQ(message([&] { shape[-3] = 1; }), "[-3] was asked of (2, 3), which has 2; use -2 to 1");
+  EXPECT_EQ(message([&] { (void)shape[shape.size() - 3]; }),
+            "[18446744073709551615] was asked of (2, 3), which has 2; use -2 to 1");
+  EXPECT_EQ(message([] { (void)Shape{}[0]; }), "[0] was asked of (), which is empty");
+  EXPECT_EQ(shape, (Shape{2, 3}));
+}
+
+TEST(Shape, IsMadeOfAnyListOfIntegers) {
+  const std::vector<std::int64_t> wide{2, 3};
+  std::vector<int> narrow{2, 3};
+  const Shape shape = wide;
+  EXPECT_EQ(shape, (Shape{2, 3}));
+  EXPECT_EQ(Shape(narrow), shape);
+  EXPECT_EQ(Shape(std::span(narrow)), shape);
+  EXPECT_EQ(Shape(std::array<std::size_t, 2>{2, 3}), shape);
+  EXPECT_EQ(Shape(std::vector<int>{}), Shape{});
+  EXPECT_THROW(Shape(std::vector<int>(9, 1)), ShapeError);
+  static_assert(!std::is_constructible_v<Shape, std::string> && !std::is_constructible_v<Shape, std::vector<double>>);
 }
 
 }  // namespace

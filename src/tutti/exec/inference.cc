@@ -17,6 +17,12 @@ void detail::raise_operand_dtype(DType found, DType wanted) {
                    Site{});
 }
 
+void detail::raise_no_operand(const char* kind, std::size_t asked, std::size_t count) {
+  throw InvalidArgument(text("the kernel asked for ", kind, " #", asked, " of a call with ", count, " ", kind,
+                             count == 1 ? "" : "s", "; they count from 0"),
+                        Site{});
+}
+
 const Shape Inference::scalar_shape{};
 
 Inference::Inference(const OpCall& call) noexcept : call_(call), inputs_(call.inputs()) {}

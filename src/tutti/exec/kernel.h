@@ -19,7 +19,8 @@ class FailureCell;
 
 namespace detail {
 [[noreturn]] void raise_operand_dtype(DType found, DType wanted);
-}
+[[noreturn]] void raise_no_operand(const char* kind, std::size_t asked, std::size_t count);
+}  // namespace detail
 
 struct Axis {
   std::int64_t size;
@@ -93,8 +94,17 @@ struct KernelCall {
   const Attributes* attributes = nullptr;
   const char* function = nullptr;  // what the program called, for errors; null: the row's
 
-  [[nodiscard]] const Operand& in(std::size_t i) const noexcept { return operands[i]; }
-  [[nodiscard]] const Operand& out(std::size_t i = 0) const noexcept { return operands[inputs + i]; }
+  // Throw InvalidArgument when the call has no such operand.
+  [[nodiscard]] const Operand& in(std::size_t i) const {
+    if (i >= inputs) [[unlikely]]
+      detail::raise_no_operand("input", i, inputs);
+    return operands[i];
+  }
+  [[nodiscard]] const Operand& out(std::size_t i = 0) const {
+    if (i >= outputs) [[unlikely]]
+      detail::raise_no_operand("output", i, outputs);
+    return operands[inputs + i];
+  }
   // For an op whose inference asked for it: one more operand, of dtype u8.
   [[nodiscard]] ScratchMemory scratch() const noexcept {
     const Operand& bytes = operands[inputs + outputs];

@@ -13,17 +13,21 @@ namespace tutti {
 
 namespace {
 
-void set_axes(Operand& operand, const Shape& shape, const Dims& strides, const Shape* like) {
+// Plain pointers: every operand of every op comes by.
+inline void set_axes(Operand& operand, const Shape& shape, const Dims& strides, const Shape* like) {
+  const std::int64_t* sizes = shape.begin();
+  const std::int64_t* steps = strides.begin();
   if (like == nullptr || like == &shape || *like == shape) {
     operand.rank = static_cast<std::uint8_t>(shape.size());
-    for (std::size_t i = 0; i < shape.size(); ++i) operand.axes[i] = {shape[i], strides[i]};
+    for (std::size_t i = 0; i < shape.size(); ++i) operand.axes[i] = {sizes[i], steps[i]};
     return;
   }
+  const std::int64_t* wanted = like->begin();
   const std::size_t lead = like->size() - shape.size();
   operand.rank = static_cast<std::uint8_t>(like->size());
   for (std::size_t i = 0; i < like->size(); ++i) {
-    const bool grown = i < lead || shape[i - lead] != (*like)[i];
-    operand.axes[i] = {(*like)[i], grown ? 0 : strides[i - lead]};
+    const bool grown = i < lead || sizes[i - lead] != wanted[i];
+    operand.axes[i] = {wanted[i], grown ? 0 : steps[i - lead]};
   }
 }
 

@@ -1,13 +1,15 @@
 #include "tutti/exec/memory_order.h"
 
+#include <span>
+
 namespace tutti {
 
 namespace {
 
 // False: it has gaps, overlaps or steps backwards.
 bool find_order(const TensorImpl& tensor, MemoryOrder& order) noexcept {
-  const Shape& shape = tensor.shape();
-  const Dims& strides = tensor.strides();
+  const std::span shape = tensor.shape().view();
+  const std::span strides = tensor.strides().view();
   const std::size_t rank = shape.size();
   for (std::size_t i = 0; i < rank; ++i) {
     std::size_t at = i;
@@ -20,7 +22,7 @@ bool find_order(const TensorImpl& tensor, MemoryOrder& order) noexcept {
     if (shape[axis] != 1 && strides[axis] != expected) return false;
     expected *= shape[axis];
   }
-  order.strides = strides;
+  order.strides = tensor.strides();
   order.is_row_order = false;
   return true;
 }
@@ -34,7 +36,7 @@ MemoryOrder order_of_output(const OpCall& call, const Shape& shape) noexcept {
   for (const OpInput& input : call.inputs()) {
     if (input.tensor == nullptr || !(input.tensor->shape() == shape)) continue;
     // Nearly every tensor ends here: its last axis is the innermost one.
-    if (input.tensor->strides()[rank - 1] == 1 || shape[rank - 1] == 1) return {};
+    if (input.tensor->strides().view()[rank - 1] == 1 || shape.view()[rank - 1] == 1) return {};
     if (order.is_row_order && !find_order(*input.tensor, order)) order = {};
   }
   return order;
@@ -43,7 +45,7 @@ MemoryOrder order_of_output(const OpCall& call, const Shape& shape) noexcept {
 std::optional<MemoryOrder> transposed_order(const TensorImpl& tensor) noexcept {
   const Shape& shape = tensor.shape();
   const std::size_t rank = shape.size();
-  if (rank < 2 || tensor.strides()[rank - 1] == 1 || shape[rank - 1] == 1) [[likely]]
+  if (rank < 2 || tensor.strides().view()[rank - 1] == 1 || shape.view()[rank - 1] == 1) [[likely]]
     return std::nullopt;
   MemoryOrder order;
   if (!find_order(tensor, order)) return std::nullopt;

@@ -25,7 +25,7 @@ Tensor pow(TensorArg a, TensorArg b, Site site = {});
 Tensor maximum(TensorArg a, TensorArg b, Site site = {});
 Tensor minimum(TensorArg a, TensorArg b, Site site = {});
 // x limited to what lies between the bounds; an absent bound does not limit. The upper bound wins over the lower one.
-Tensor clip(TensorArg x, std::optional<TensorArg> min, std::optional<TensorArg> max, Site site = {});
+Tensor clip(TensorArg x, std::optional<TensorArg> min, std::optional<TensorArg> max = {}, Site site = {});
 
 // The smallest signed integer stays as it is.
 Tensor abs(TensorArg x, Site site = {});

@@ -3,9 +3,10 @@
 #pragma once
 
 #include <concepts>
-#include <initializer_list>
+#include <vector>
 
 #include "tutti/ops/index.h"
+#include "tutti/ops/instead_creation.h"
 #include "tutti/ops/instead_operators.h"
 #include "tutti/ops/instead_reductions.h"
 #include "tutti/ops/tensor_arg.h"
@@ -17,48 +18,7 @@ namespace tutti {
   static_assert(sizeof(T) == 0, __VA_ARGS__); \
   return {}
 
-// Sizes and axes without braces: zeros(2, 3), reshape(x, 2, 3), squeeze(x, 0, 1).
-#define TUTTI_SIZES(function)                                                    \
-  template <std::integral A, std::integral B, class... Others>                   \
-  Tensor function(A, B, Others...) {                                             \
-    TUTTI_INSTEAD(A, "write " #function "({2, 3}): several sizes go in braces"); \
-  }
-TUTTI_SIZES(zeros)
-TUTTI_SIZES(ones)
-TUTTI_SIZES(empty)
-TUTTI_SIZES(uniform)
-TUTTI_SIZES(normal)
-#undef TUTTI_SIZES
-
-#define TUTTI_DTYPE(function)                                     \
-  template <class T = void>                                       \
-  Tensor function(const Shape&, const detail::OptionsInstead&) {  \
-    TUTTI_INSTEAD(T*, "write " #function "({2, 3}, DType::f32)"); \
-  }
-TUTTI_DTYPE(zeros)
-TUTTI_DTYPE(ones)
-TUTTI_DTYPE(empty)
-#undef TUTTI_DTYPE
-
-// The shape comes first here, last in NumPy.
-template <Number A, Number B>
-Tensor uniform(A, B, const Shape&) {
-  TUTTI_INSTEAD(A, "write uniform({3}, {.low = 0, .high = 1}): the shape comes first");
-}
-template <Number A, Number B>
-Tensor normal(A, B, const Shape&) {
-  TUTTI_INSTEAD(A, "write normal({3}, {.mean = 0, .stddev = 1}): the shape comes first");
-}
-
-template <std::integral A, std::integral B, std::integral C, class... Others>
-Tensor eye(A, B, C, Others...) {
-  TUTTI_INSTEAD(A, "write eye(3, 4, {.offset = 1})");
-}
-template <Number A, Number B, std::integral C, std::same_as<bool> D>
-Tensor linspace(A, B, C, D) {
-  TUTTI_INSTEAD(A, "write linspace(0, 1, 5, {.endpoint = true})");
-}
-
+// Sizes and axes without braces: reshape(x, 2, 3), squeeze(x, 0, 1).
 #define TUTTI_LIST(function, list, what)                                                 \
   template <std::integral A, std::integral B, class... Others>                           \
   Tensor function(const Tensor&, A, B, Others...) {                                      \
@@ -73,24 +33,9 @@ TUTTI_LIST(squeeze, "{0, 1}", "axes")
 TUTTI_LIST(flip, "{0, 1}", "axes")
 #undef TUTTI_LIST
 
-template <std::integral A, std::integral B, Number C, class... Others>
-Tensor full(A, B, C, Others...) {
-  TUTTI_INSTEAD(A, "write full({2, 3}, value): several sizes go in braces");
-}
-
 template <std::integral A, std::integral B, std::integral C, class... Others>
 Tensor transpose(const Tensor&, A, B, C, Others...) {
   TUTTI_INSTEAD(A, "write transpose(x, {2, 0, 1}), or transpose(x, 0, 1) to swap two axes");
-}
-
-// The shape comes first here, last in NumPy and PyTorch; three numbers in a row could be either.
-template <std::integral A, std::integral B, std::integral C, class... Others>
-Tensor randint(A, B, C, Others...) {
-  TUTTI_INSTEAD(A, "write randint({3}, low, high): the shape comes first, in braces");
-}
-template <std::integral A, std::integral B, class C, class... Others>
-Tensor randint(A, B, std::initializer_list<C>, Others...) {
-  TUTTI_INSTEAD(A, "write randint({3}, low, high): the shape comes first, in braces");
 }
 
 template <std::same_as<Tensor> T>
@@ -150,6 +95,25 @@ Tensor concat(const Tensor&, const T&, Others...) {
 template <std::same_as<Tensor> T, class... Others>
 Tensor stack(const Tensor&, const T&, Others...) {
   TUTTI_INSTEAD(T, "write stack({a, b}, axis): the tensors go in braces");
+}
+
+template <std::same_as<Tensor> T, class... Others>
+std::vector<Tensor> meshgrid(const Tensor&, const T&, const Others&...) {
+  TUTTI_INSTEAD(T, "write meshgrid({x, y}): the tensors go in braces");
+}
+
+#define TUTTI_TOLERANCES(function)                                               \
+  template <Number A, class... Others>                                           \
+  Tensor function(TensorArg, TensorArg, A, Others...) {                          \
+    TUTTI_INSTEAD(A, "write " #function "(x, y, {.rtol = 1e-5, .atol = 1e-8})"); \
+  }
+TUTTI_TOLERANCES(isclose)
+TUTTI_TOLERANCES(allclose)
+#undef TUTTI_TOLERANCES
+
+template <std::integral A>
+Tensor round(TensorArg, A) {
+  TUTTI_INSTEAD(A, "write round(x * 100) / 100: it takes no number of decimals");
 }
 
 template <std::same_as<Tensor> T>

@@ -3,6 +3,7 @@
 
 #include <concepts>
 
+#include "tutti/ops/variable.h"
 #include "tutti/tensor/tensor.h"
 
 namespace tutti {
@@ -44,6 +45,19 @@ bool operator!(const T&) {
 TUTTI_CHANGE(+=, "add(y)")
 TUTTI_CHANGE(-=, "add(-y)")
 TUTTI_CHANGE(*=, "multiply(y)")
+#undef TUTTI_CHANGE
+
+#define TUTTI_CHANGE(sign, call)                                                  \
+  template <class B>                                                              \
+  const Variable& operator sign(const Variable& v, const B&) {                    \
+    static_assert(sizeof(B) == 0, "write " call ": a variable changes by calls"); \
+    return v;                                                                     \
+  }
+TUTTI_CHANGE(+=, "v.assign_add(x)")
+TUTTI_CHANGE(-=, "v.assign_add(-x)")
+TUTTI_CHANGE(*=, "v.assign(v * x)")
+TUTTI_CHANGE(/=, "v.assign(v / x)")
+TUTTI_CHANGE(%=, "v.assign(v % x)")
 #undef TUTTI_CHANGE
 
 // The type of the elements has to be named.

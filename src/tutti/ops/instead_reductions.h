@@ -2,7 +2,9 @@
 #pragma once
 
 #include <concepts>
+#include <cstdint>
 
+#include "tutti/ops/reduction.h"
 #include "tutti/ops/tensor_arg.h"
 
 namespace tutti {
@@ -17,9 +19,12 @@ namespace detail {
 struct ByName {};
 struct OptionsInstead {
   ByName first = {};
+  std::int64_t axis = 0;
+  std::int64_t dim = 0;
   double correction = 0;
   double ord = 0;
   bool keepdims = false;
+  bool keepdim = false;
   DType dtype = DType::f32;
 };
 }  // namespace detail
@@ -32,7 +37,12 @@ struct OptionsInstead {
   }                                                                                                                         \
   template <class T = void>                                                                                                 \
   Tensor function(const Tensor&, const detail::OptionsInstead&) {                                                           \
-    TUTTI_INSTEAD(T*, "write all_axes before the options: " #function "(x, all_axes, {.keepdims = true})");                 \
+    TUTTI_INSTEAD(T*, "write the axis by itself, and all_axes before options: " #function "(x, 1), " #function              \
+                      "(x, all_axes, {.keepdims = true})");                                                                 \
+  }                                                                                                                         \
+  template <std::same_as<bool> B>                                                                                           \
+  Tensor function(const Tensor&, const ReducedAxes&, B) {                                                                   \
+    TUTTI_INSTEAD(B, "write " #function "(x, {0, 1}, {.keepdims = true}): an option by its name");                          \
   }
 TUTTI_REDUCTION(sum)
 TUTTI_REDUCTION(prod)

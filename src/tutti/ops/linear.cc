@@ -91,17 +91,29 @@ void linear_gradient_rule(GradientCall& call) {
 
 }  // namespace
 
+namespace {
+[[noreturn]] void raise_ranks(const Tensor& x, const Tensor& weight, Site site) {
+  throw ShapeError(text("linear: x needs at least one axis and the weight two; the shapes are ", to_string(x.shape()), " and ",
+                        to_string(weight.shape())),
+                   site);
+}
+}  // namespace
+
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias, Site site) {
   const DType both = promote(x.dtype(site), weight.dtype(site));
+  if (!bias.is_defined()) {
+    if (!is_floating(both))
+      throw DTypeError(
+          text("linear: floating dtypes are needed; x is ", to_string(x.dtype()), ", the weight ", to_string(weight.dtype())),
+          site);
+    if (x.rank() == 0 || weight.rank() != 2) raise_ranks(x, weight, site);
+    return matmul(x, weight, site);
+  }
   const DType dtype = promote(both, bias.dtype(site));
   if (x.dtype() != dtype || weight.dtype() != dtype || bias.dtype() != dtype)
     return linear(cast(x, dtype, site), cast(weight, dtype, site), cast(bias, dtype, site), site);
   if (x.rank() != 2) {
-    if (x.rank() == 0 || weight.rank() != 2) {
-      throw ShapeError(text("linear: x needs at least one axis and the weight two; the shapes are ", to_string(x.shape()),
-                            " and ", to_string(weight.shape())),
-                       site);
-    }
+    if (x.rank() == 0 || weight.rank() != 2) raise_ranks(x, weight, site);
     Shape shape = x.shape();
     const std::int64_t inputs = shape[shape.size() - 1];
     std::int64_t rows = 1;

@@ -6,7 +6,7 @@
 namespace tutti {
 
 // x of shape (..., inputs) times weight (inputs, outputs), plus bias (outputs): matmul(x, weight) + bias in one pass. Floats;
-// dtypes promote. Half precision is rounded once.
-Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias, Site site = {});
+// dtypes promote. Half precision is rounded once. An undefined bias is left out.
+Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias = {}, Site site = {});
 
 }  // namespace tutti

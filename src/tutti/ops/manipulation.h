@@ -1,6 +1,7 @@
 // Axes and elements in another arrangement. Those that can be views are; the others copy once.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <initializer_list>
 #include <optional>
@@ -78,5 +79,11 @@ struct PadWidth {
 };
 // Value, one number or element, before and behind along each axis. One width stands for all axes.
 Tensor pad(const Tensor& x, const std::vector<PadWidth>& widths, TensorArg value = 0, Site site = {});
+// The same width everywhere.
+template <std::integral T>
+Tensor pad(const Tensor& x, T width, TensorArg value = 0, Site site = {}) {
+  const auto both = static_cast<std::int64_t>(width);
+  return pad(x, {{both, both}}, value, site);
+}
 
 }  // namespace tutti

@@ -18,7 +18,9 @@ template <class T>
 concept AxisNumber = std::integral<T> && !std::same_as<T, bool>;
 template <class T>
 struct OptionsForAxes {
-  static_assert(sizeof(T) == 0, "write all_axes before the options: var(x, all_axes, {.correction = 1})");
+  static_assert(
+      sizeof(T) == 0,
+      "write the axis by itself, and all_axes before options: as in sum(x, 1), as in var(x, all_axes, {.correction = 1})");
   static constexpr bool is_refused = true;
 };
 }  // namespace detail
@@ -36,6 +38,8 @@ class ReducedAxes {
   explicit ReducedAxes(T axis) = delete;
   ReducedAxes(std::initializer_list<std::int64_t> axes, Site site = {}) : axes_(axes, site) {}
   ReducedAxes(const Dims& axes) : axes_(axes) {}
+  template <detail::IntegerList T>
+  ReducedAxes(const T& axes, Site site = {}) : axes_(axes, site) {}
 
   // As a bit mask. Throws ShapeError, in the name of the function that was called.
   [[nodiscard]] std::uint32_t mask(const char* function, std::size_t rank, Site site) const;

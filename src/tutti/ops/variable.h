@@ -1,6 +1,7 @@
 // A Variable: the mutable cell. Reading gives a snapshot; assignments are atomic and ordered.
 #pragma once
 
+#include <concepts>
 #include <memory>
 #include <string>
 
@@ -35,6 +36,13 @@ class Variable {
   void assign(TensorArg value, Site site = {}) const;
   // The same, but the value's dtype need only promote to the variable's.
   void assign_add(TensorArg delta, Site site = {}) const;
+
+  template <class T>
+    requires(std::same_as<T, Tensor> || Number<T>)
+  Variable& operator=(const T&) {
+    static_assert(sizeof(T) == 0, "write v.assign(x): a variable keeps its place, its value changes");
+    return *this;
+  }
 
   // That of the replica the thread is running as; else the only one, or the first.
   [[nodiscard]] const std::shared_ptr<VariableCell>& cell() const noexcept {

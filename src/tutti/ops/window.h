@@ -1,6 +1,7 @@
 // Windows that slide over images: convolutions and pooling. Images are (batch, channels, height, width), or without the batch.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <optional>
 
@@ -30,6 +31,11 @@ struct Conv2dOptions {
 // Weight: (channels out, channels in / groups, height, width). Bias: (channels out), or undefined. Dtypes promote; as exact as
 // a matrix product.
 Tensor conv2d(const Tensor& x, const Tensor& weight, const Tensor& bias = {}, const Conv2dOptions& options = {}, Site site = {});
+// Without a bias. A template, so that empty braces are no options but an absent bias.
+template <std::same_as<Conv2dOptions> T = Conv2dOptions>
+Tensor conv2d(const Tensor& x, const Tensor& weight, const T& options, Site site = {}) {
+  return conv2d(x, weight, {}, options, site);
+}
 
 struct MaxPool2dOptions {
   std::optional<Size2d> stride = {};  // absent: the kernel's size

@@ -12,6 +12,14 @@ Dims::Dims(std::span<const std::int64_t> values, Site site) {
   for (const std::int64_t value : values) push_back(value, site);
 }
 
+void Dims::raise_no_place(detail::Place asked) const {
+  const auto count = static_cast<std::int64_t>(size_);
+  const std::string number =
+      asked.is_from_end() ? std::to_string(asked.number()) : std::to_string(static_cast<std::uint64_t>(asked.number()));
+  const std::string places = count == 0 ? "which is empty" : text("which has ", count, "; use ", -count, " to ", count - 1);
+  throw ShapeError(text("[", number, "] was asked of ", to_string(*this), ", ", places), asked.site());
+}
+
 void Dims::raise_too_many(Site site) {
   throw ShapeError(text("a tensor has at most ", most_axes, " axes; more were given"), site);
 }
@@ -42,7 +50,7 @@ Dims dense_strides(const Shape& shape) noexcept {
   std::int64_t stride = 1;
   for (std::size_t i = shape.size(); i-- > 0;) {
     strides[i] = stride;
-    stride *= std::max<std::int64_t>(shape[i], 1);
+    stride *= std::max<std::int64_t>(shape.view()[i], 1);
   }
   return strides;
 }
@@ -53,8 +61,8 @@ std::optional<Shape> broadcast(const Shape& a, const Shape& b) noexcept {
   Shape out = longer;
   const std::size_t lead = longer.size() - shorter.size();
   for (std::size_t i = 0; i < shorter.size(); ++i) {
-    const std::int64_t x = longer[lead + i];
-    const std::int64_t y = shorter[i];
+    const std::int64_t x = longer.view()[lead + i];
+    const std::int64_t y = shorter.view()[i];
     if (x != y && x != 1 && y != 1) return std::nullopt;
     out[lead + i] = x == 1 ? y : x;
   }

@@ -7,15 +7,47 @@
 #include <cstdint>
 #include <initializer_list>
 #include <iosfwd>
+#include <iterator>
 #include <optional>
 #include <span>
 #include <string>
+#include <type_traits>
+#include <utility>
 
 #include "tutti/base/site.h"
 
 namespace tutti {
 
 inline constexpr std::size_t most_axes = 8;
+
+namespace detail {
+// A vector, a span, an array of integers: sizes or axes known only at run time. Not of characters.
+template <class T>
+concept IntegerList = requires(const T& values) {
+  std::size(values);
+  requires std::integral<std::remove_cvref_t<decltype(*std::data(values))>>;
+  requires sizeof(*std::data(values)) >= sizeof(int);
+};
+
+// A place in a list; a negative one counts from the end. Remembers the caller's line.
+class Place {
+ public:
+  template <std::integral T>
+    requires(!std::same_as<T, bool>)
+  Place(T i, Site site = {}) noexcept : number_(static_cast<std::int64_t>(i)), is_from_end_(std::cmp_less(i, 0)), site_(site) {}
+  [[nodiscard]] std::uint64_t in(std::size_t size) const noexcept {
+    return static_cast<std::uint64_t>(number_) + (is_from_end_ ? size : 0);
+  }
+  [[nodiscard]] std::int64_t number() const noexcept { return number_; }
+  [[nodiscard]] bool is_from_end() const noexcept { return is_from_end_; }
+  [[nodiscard]] Site site() const noexcept { return site_; }
+
+ private:
+  std::int64_t number_;
+  bool is_from_end_;
+  Site site_;
+};
+}  // namespace detail
 
 // A list of up to eight numbers: sizes, strides, axes. More than eight throw ShapeError where they are written. As in NumPy one
 // number is a list of one: zeros(3), sum(x, -1).
@@ -28,19 +60,17 @@ class Dims {
     values_[0] = static_cast<std::int64_t>(value);
   }
   Dims(std::initializer_list<std::int64_t> values, Site site = {}) : Dims(std::span(values.begin(), values.size()), site) {}
-  explicit Dims(std::span<const std::int64_t> values, Site site = {});
+  Dims(std::span<const std::int64_t> values, Site site = {});
+  template <detail::IntegerList T>
+  Dims(const T& values, Site site = {}) {
+    for (const auto value : std::span(std::data(values), std::size(values))) push_back(static_cast<std::int64_t>(value), site);
+  }
 
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
   [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
-  // Negative ones count from the end.
-  template <std::integral T>
-  std::int64_t& operator[](T i) noexcept {
-    return values_[place(i)];
-  }
-  template <std::integral T>
-  std::int64_t operator[](T i) const noexcept {
-    return values_[place(i)];
-  }
+  // Negative ones count from the end. Throw ShapeError where there is none.
+  std::int64_t& operator[](detail::Place i) { return values_[checked(i)]; }
+  std::int64_t operator[](detail::Place i) const { return values_[checked(i)]; }
   void push_back(std::int64_t value, Site site = {}) {
     if (size_ == most_axes) [[unlikely]]
       raise_too_many(site);
@@ -48,6 +78,7 @@ class Dims {
   }
   [[nodiscard]] const std::int64_t* begin() const noexcept { return values_.data(); }
   [[nodiscard]] const std::int64_t* end() const noexcept { return values_.data() + size_; }
+  // Not checked.
   [[nodiscard]] std::span<const std::int64_t> view() const noexcept { return {values_.data(), size_}; }
   friend bool operator==(const Dims& a, const Dims& b) noexcept {
     if (a.size_ != b.size_) return false;
@@ -60,14 +91,13 @@ class Dims {
   friend std::ostream& operator<<(std::ostream& out, const Dims& dims);
 
  private:
-  template <std::integral T>
-  [[nodiscard]] std::size_t place(T i) const noexcept {
-    if constexpr (std::signed_integral<T>) {
-      if (i < 0) return static_cast<std::size_t>(static_cast<std::int64_t>(size_) + static_cast<std::int64_t>(i));
-    }
+  [[nodiscard]] std::size_t checked(const detail::Place& place) const {
+    const std::uint64_t i = place.in(size_);
+    if (i >= size_) [[unlikely]]
+      raise_no_place(place);
     return static_cast<std::size_t>(i);
   }
-
+  [[noreturn]] void raise_no_place(detail::Place asked) const;
   [[noreturn]] static void raise_too_many(Site site);
 
   std::array<std::int64_t, most_axes> values_;
