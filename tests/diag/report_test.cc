@@ -83,9 +83,10 @@ TEST(SyncReport, TextGivesEachSiteItsReasonClassFiguresEvidenceAndFixIn80Columns
   for (const std::string& line : lines_of(text)) EXPECT_LE(line.size(), 80U) << line;
   const std::string part = unfolded(part_about(text, decided));
   EXPECT_THAT(part, testing::ContainsRegex("value read +control flow +3 +[0-3] "));
-  EXPECT_THAT(part, HasSubstr(decided.to_string() + ", for what greater made on /device:GPU:0 each of the 3 calls read a value that "
-                                                    "decides what the host does fix: where(), cond() and while_loop() decide on "
-                                                    "the device\n"));
+  EXPECT_THAT(part,
+              HasSubstr(decided.to_string() + ", for what greater made on /device:GPU:0 each of the 3 calls read a value that "
+                                              "decides what the host does fix: where(), cond() and while_loop() decide on "
+                                              "the device\n"));
   std::ostringstream streamed;
   streamed << report;
   EXPECT_EQ(streamed.str(), text);
