@@ -28,11 +28,14 @@
 
 // A sanitizer keeps what is freed for a while, to find who still uses it.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define KEEPS_WHAT_IS_FREED 1
+#define SKIP_UNDER_SANITIZERS() GTEST_SKIP() << "a program under a sanitizer does not give back what it frees"
 #elif defined(__has_feature)
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define KEEPS_WHAT_IS_FREED 1
+#define SKIP_UNDER_SANITIZERS() GTEST_SKIP() << "a program under a sanitizer does not give back what it frees"
 #endif
+#endif
+#ifndef SKIP_UNDER_SANITIZERS
+#define SKIP_UNDER_SANITIZERS() static_cast<void>(0)
 #endif
 
 namespace launch_tests {
@@ -169,6 +172,7 @@ TEST(AHeldSecret, IsFoundWhereItIs) {
 }
 
 TEST(AHeldSecret, IsNowhereInACoordinatorThatServesNeitherOnItsHeapNorInItsEnvironment) {
+  SKIP_UNDER_SANITIZERS();
   JobFolder jobs;
   jobs.environment().set("TUTTI_JOB_SECRET", secret);
   const Running coordinator({"coordinator", "--world", "1", "--job", "of secrets"});
@@ -181,6 +185,7 @@ TEST(AHeldSecret, IsNowhereInACoordinatorThatServesNeitherOnItsHeapNorInItsEnvir
 }
 
 TEST(AHeldSecret, IsNowhereInACoordinatorThatRank0Started) {
+  SKIP_UNDER_SANITIZERS();
   const JobFolder jobs;
   tutti::CoordinatorChild child;
   child.job = "of secrets";
@@ -215,9 +220,7 @@ class LaunchedRanks {
 };
 
 TEST(AHeldSecret, IsNowhereInALauncherOnceItsRanksRun) {
-#ifdef KEEPS_WHAT_IS_FREED
-  GTEST_SKIP() << "a launcher under a sanitizer does not give back what it frees";
-#endif
+  SKIP_UNDER_SANITIZERS();
   const LaunchedRanks ranks;
   const std::string made = ranks.told_by(0).first;
   ASSERT_EQ(made.size(), 32U);
@@ -231,9 +234,7 @@ TEST(AHeldSecret, IsNowhereInALauncherOnceItsRanksRun) {
 }
 
 TEST(AHeldSecret, IsAtMostTwiceInTheGuardOfARank) {
-#ifdef KEEPS_WHAT_IS_FREED
-  GTEST_SKIP() << "a launcher under a sanitizer does not give back what it frees";
-#endif
+  SKIP_UNDER_SANITIZERS();
   const LaunchedRanks ranks;
   for (const int rank : {0, 1}) {
     const auto [made, guard] = ranks.told_by(rank);
