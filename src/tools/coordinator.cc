@@ -54,7 +54,7 @@ class TakenAwayAtTheEnd {
   std::string path_;
 };
 
-// The system shows a process's environment for as long as it runs, so the value is overwritten where it lies.
+// The system shows a process's environment for as long as it runs, so the value is overwritten in place.
 wire::Secret take_secret_from_environment() {
   char* const value = std::getenv("TUTTI_JOB_SECRET");
   if (value == nullptr) return {};
